@@ -1,0 +1,36 @@
+# Two commands: `make demo` shows what memstrata does, `make test` checks all of it. Both set themselves up.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: setup demo test lint types soak bench clean
+
+setup: $(VENV)/.ready
+
+$(VENV)/.ready: pyproject.toml
+	@$(PYTHON) tools/make_venv.py $(VENV)
+	$(BIN)/pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/pip install --quiet --editable ".[multilingual,static]" --group dev
+	@touch $@
+
+demo: setup
+	@$(BIN)/memstrata demo
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: setup
+	$(BIN)/mypy
+
+test: lint types
+	$(BIN)/pytest -n 2 -m "not soak"
+
+soak: setup
+	$(BIN)/pytest -m soak -s
+
+bench: setup
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) dist build

@@ -1,0 +1,139 @@
+"""Every error memstrata raises on purpose.
+
+MemstrataError
+├── InputError            what a caller passed cannot be taken: says what, where and what to do
+│   ├── MessageError      one message or content part; names its index
+│   ├── ScopeError        a user or an agent must be named, ids must be clean
+│   ├── FilterError       a filter that cannot be read
+│   ├── TimeError         naive or impossible times
+│   └── SettingsError     settings that contradict each other or are unknown
+├── NotFoundError         no such note, page, turn, decision or operation in this scope
+├── ConflictError         the store changed, or an id or key was used before with other content
+│   ├── IdempotencyError  the same idempotency key with another payload
+│   └── UndoError         later operations changed the same rows; lists them
+├── StoreError            the file or server behind the store
+│   ├── StoreFormatError  not a memstrata store, damaged, or of a newer version
+│   ├── StoreFullError    no space left: nothing was written
+│   ├── StoreBusyError    another process holds the store for too long
+│   └── ModelMismatchError  the store's vectors come from another embedding model
+├── EmbedderError         the embedding model failed; turns are kept, the work stays queued
+├── MissingExtraError     an optional dependency is needed; names the pip command
+├── LimitError            larger than a documented limit
+└── ClosedError           used after close()
+
+The docstring of a class is its message when none is given.
+"""
+
+from __future__ import annotations
+
+
+class MemstrataError(Exception):
+    """memstrata failed."""
+
+    def __init__(self, message: str | None = None) -> None:
+        super().__init__(message or (self.__doc__ or type(self).__name__).strip().splitlines()[0])
+
+
+class InputError(MemstrataError, ValueError):
+    """An argument cannot be taken."""
+
+
+class MessageError(InputError):
+    """A message cannot be taken.
+
+    `index` is the position of the message in the call (None for a single one), `part` that of the content part.
+    """
+
+    def __init__(self, message: str, *, index: int | None = None, part: int | None = None) -> None:
+        where = "" if index is None else f"messages[{index}]"
+        if part is not None:
+            where += f".content[{part}]"
+        super().__init__(f"{where}: {message}" if where else message)
+        self.index = index
+        self.part = part
+
+
+class ScopeError(InputError):
+    """Name a user_id or an agent_id: every read and write belongs to one."""
+
+
+class FilterError(InputError):
+    """A filter cannot be read."""
+
+
+class TimeError(InputError):
+    """A time cannot be taken: pass an aware datetime, an ISO 8601 string with an offset, or set tz."""
+
+
+class SettingsError(InputError):
+    """The settings contradict each other or name something unknown."""
+
+
+class LimitError(InputError):
+    """Larger than a documented limit."""
+
+
+class NotFoundError(MemstrataError, KeyError):
+    """Nothing with this id in this scope."""
+
+    def __str__(self) -> str:  # KeyError would show the repr of the message
+        return str(self.args[0])
+
+
+class ConflictError(MemstrataError):
+    """The store changed in between, or an id was used before with other content."""
+
+
+class IdempotencyError(ConflictError):
+    """This idempotency key was used before with another payload."""
+
+
+class UndoError(ConflictError):
+    """Later operations changed what this undo would restore.
+
+    `blockers` lists their ids, newest first; `undo(..., cascade=True)` undoes those too.
+    """
+
+    def __init__(self, message: str, *, blockers: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.blockers = blockers
+
+
+class StoreError(MemstrataError):
+    """The store failed."""
+
+
+class StoreFormatError(StoreError):
+    """The file is not a memstrata store, is damaged, or was written by a newer version."""
+
+
+class StoreFullError(StoreError):
+    """No space is left where the store lies; nothing of this call was written. Free some space and repeat the call."""
+
+
+class StoreBusyError(StoreError):
+    """Another process held the store's write lock for too long; nothing of this call was written. Repeat the call."""
+
+
+class ModelMismatchError(StoreError):
+    """The vectors in this store were made by another embedding model."""
+
+
+class EmbedderError(MemstrataError):
+    """The embedding model failed; the turns are stored and the work stays queued."""
+
+
+class MissingExtraError(MemstrataError, ImportError):
+    """An optional dependency is not installed.
+
+    >>> str(MissingExtraError("the multilingual embedder", "multilingual"))
+    "the multilingual embedder needs an extra: pip install 'memstrata[multilingual]'"
+    """
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs an extra: pip install 'memstrata[{extra}]'")
+        self.extra = extra
+
+
+class ClosedError(MemstrataError):
+    """This memory is closed; open it again."""
