@@ -1,0 +1,300 @@
+"""The Embedder seam: texts in, unit vectors out; what every local encoder shares; and the names one can ask for."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import threading
+from abc import ABC, abstractmethod
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from hashlib import blake2b
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memstrata.errors import ClosedError, EmbedderError, InputError, MissingExtraError, SettingsError
+
+Vector = NDArray[np.float32]
+
+CACHED_TEXTS = 4096
+# Texts a call encodes before it lets another call have its turn: a query waits for so many texts of an import at most.
+TURN = 4
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors.
+
+    `name` is stored with the vectors: two embedders of the same name give the same vectors.
+    `dim` is the length of a vector; 0 while it is not known yet (only remote and hub models, before their first answer,
+    when it was not given).
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def dim(self) -> int: ...
+
+    async def embed(self, texts: Sequence[str], *, query: bool = False) -> Vector:
+        """The vectors of `texts`: float32, shape (n, dim), one row a text.
+
+        Rows have length 1, so a dot product is a cosine; the row of a text with nothing in it (blank) is all zeros and
+        thus similar to nothing. The vector of a text does not depend on the other texts of the call.
+        `query=True` encodes for search, where the model makes that difference.
+
+        Raises:
+            EmbedderError: the model failed.
+            ClosedError: after close().
+        """
+        ...
+
+    async def close(self) -> None:
+        """Frees the model. Calling it twice is fine."""
+        ...
+
+
+class VectorCache:
+    """The vectors of the texts met last, so that a repeated text is not encoded again. Thread-safe.
+
+    Keys are digests: the cache keeps no text alive, so erasing a person's texts leaves none behind here.
+    """
+
+    def __init__(self, size: int = CACHED_TEXTS) -> None:
+        self._size = size
+        self._vectors: OrderedDict[bytes, Vector] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @staticmethod
+    def key(text: str, query: bool) -> bytes:
+        """The key of a cleaned text."""
+        return blake2b(text.encode(), digest_size=16, person=b"query" if query else b"passage").digest()
+
+    def get(self, key: bytes) -> Vector | None:
+        """The vector under `key`, now the most recent one; None if it is not there."""
+        with self._lock:
+            vector = self._vectors.get(key)
+            if vector is not None:
+                self._vectors.move_to_end(key)
+            return vector
+
+    def put(self, key: bytes, vector: Vector) -> None:
+        """Keeps `vector`; the one unused for longest goes when the cache is full."""
+        with self._lock:
+            self._vectors[key] = vector
+            self._vectors.move_to_end(key)
+            if len(self._vectors) > self._size:
+                self._vectors.popitem(last=False)
+
+    def clear(self) -> None:
+        """Forgets everything."""
+        with self._lock:
+            self._vectors.clear()
+
+
+def clean(texts: Sequence[str], max_chars: int) -> list[str]:
+    """What models can take: the first `max_chars` characters, NUL as a space, lone surrogates as "?".
+
+    Raises:
+        InputError: `texts` is a single string, or an item is no string.
+    """
+    if isinstance(texts, str):
+        raise InputError("embed takes a list of texts, not one string")
+    for i, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise InputError(f"texts[{i}] is {type(text).__name__}, not str")
+    return [t[:max_chars].replace("\0", " ").encode("utf-8", "replace").decode() for t in texts]
+
+
+def unit(vector: NDArray[Any]) -> Vector:
+    """`vector` scaled to length 1, as float32; zeros stay zeros.
+
+    Raises:
+        EmbedderError: a component is not finite.
+    """
+    norm = float(np.linalg.norm(vector.astype(np.float64)))
+    if not np.isfinite(norm):
+        raise EmbedderError("the embedding model gave a vector with components that are not finite numbers")
+    return (vector / norm if norm else vector).astype(np.float32)
+
+
+Model = TypeVar("Model")
+
+
+class LocalEmbedder(ABC, Generic[Model]):
+    """An encoder that runs in this process, on one thread of its own.
+
+    The model is loaded by that thread at the first text, once. Calls from any thread or event loop take turns of a few
+    texts each, so a query does not wait for the whole of an import. A subclass says how to load and encode.
+    """
+
+    max_chars = 16_384
+
+    def __init__(self, name: str, dim: int) -> None:
+        self.name = name
+        self.dim = dim
+        self._cache = VectorCache()
+        self._model: Model | None = None
+        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="memstrata-embed")
+        self._lock = threading.Lock()
+        self._closed = False
+
+    @abstractmethod
+    def _load(self) -> Model:
+        """Loads the model and sets `dim` if it was not known. Runs on the worker thread.
+
+        Raises:
+            EmbedderError: it cannot be loaded; says what to do.
+        """
+
+    @abstractmethod
+    def _encode(self, model: Model, text: str, query: bool) -> NDArray[Any]:
+        """The vector of one cleaned, non-blank text, of any length. Runs on the worker thread.
+
+        Raises:
+            EmbedderError: the model failed.
+        """
+
+    async def embed(self, texts: Sequence[str], *, query: bool = False) -> Vector:
+        """See `Embedder.embed`."""
+        if self._closed:
+            raise ClosedError("this embedder is closed")
+        cleaned = clean(texts, self.max_chars)
+        keys = [self._cache.key(text, query) for text in cleaned]
+        rows: list[Vector | None] = [self._cache.get(key) for key in keys]
+        missing = [i for i, row in enumerate(rows) if row is None]
+        for start in range(0, len(missing), TURN):
+            turn = missing[start : start + TURN]
+            vectors = await asyncio.wrap_future(self._submit([(keys[i], cleaned[i]) for i in turn], query))
+            for i, vector in zip(turn, vectors):
+                rows[i] = vector
+        found = [row for row in rows if row is not None]
+        return np.stack(found) if found else np.zeros((0, self.dim), np.float32)
+
+    async def close(self) -> None:
+        """See `Embedder.close`. Texts in hand are finished first."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            unloaded = self._worker.submit(self._unload)
+            self._worker.shutdown(wait=False)
+        await asyncio.wrap_future(unloaded)
+
+    def _submit(self, work: list[tuple[bytes, str]], query: bool) -> Future[list[Vector]]:
+        with self._lock:
+            if self._closed:
+                raise ClosedError("this embedder is closed")
+            return self._worker.submit(self._encode_turn, work, query)
+
+    def _encode_turn(self, work: list[tuple[bytes, str]], query: bool) -> list[Vector]:
+        if self._model is None:
+            self._model = self._load()
+        vectors = []
+        for key, text in work:
+            vector = self._cache.get(key)  # the same text may have come twice in the meantime
+            if vector is None:
+                blank = not text or text.isspace()
+                vector = np.zeros(self.dim, np.float32) if blank else unit(self._encode(self._model, text, query))
+                self._cache.put(key, vector)
+            vectors.append(vector)
+        return vectors
+
+    def _unload(self) -> None:
+        self._model = None
+        self._cache.clear()
+
+
+def require(module: str, what: str, extra: str) -> None:
+    """Checks that `module` is installed, without importing it.
+
+    Raises:
+        MissingExtraError: it is not; names the extra that brings it.
+    """
+    if importlib.util.find_spec(module) is None:
+        raise MissingExtraError(what, extra)
+
+
+def _minilm(**options: Any) -> Embedder:
+    from memstrata.embed.minilm import MiniLMEmbedder
+
+    return MiniLMEmbedder(**options)
+
+
+def _multilingual(**options: Any) -> Embedder:
+    from memstrata.embed.multilingual import MultilingualEmbedder
+
+    return MultilingualEmbedder(**options)
+
+
+def _static(**options: Any) -> Embedder:
+    from memstrata.embed.static import StaticEmbedder
+
+    return StaticEmbedder(**options)
+
+
+def _hashing(**options: Any) -> Embedder:
+    from memstrata.embed.hashing import HashingEmbedder
+
+    return HashingEmbedder(**options)
+
+
+def _sentence_transformers(model: str, **options: Any) -> Embedder:
+    from memstrata.embed.extras import SentenceTransformersEmbedder
+
+    return SentenceTransformersEmbedder(model, **options)
+
+
+def _fastembed(model: str, **options: Any) -> Embedder:
+    from memstrata.embed.extras import FastembedEmbedder
+
+    return FastembedEmbedder(model, **options)
+
+
+def _openai(model: str, **options: Any) -> Embedder:
+    from memstrata.embed.extras import OpenAIEmbedder
+
+    return OpenAIEmbedder(model, **options)
+
+
+BUILT_IN: dict[str, Callable[..., Embedder]] = {
+    "minilm": _minilm,
+    "multilingual": _multilingual,
+    "static": _static,
+    "hashing": _hashing,
+}
+WITH_MODEL: dict[str, Callable[..., Embedder]] = {
+    "sentence-transformers": _sentence_transformers,
+    "fastembed": _fastembed,
+    "openai": _openai,
+}
+
+
+def create_embedder(spec: str | Embedder = "minilm", **options: Any) -> Embedder:
+    """The embedder named `spec`; an embedder is given back as it is. Loads no model: takes well under a millisecond.
+
+    `options` go to the embedder's constructor (`threads=2`, `base_url=...`).
+
+    >>> create_embedder("minilm").dim
+    384
+
+    Raises:
+        SettingsError: no such name, or an option the embedder does not know.
+        MissingExtraError: the embedder's package is not installed.
+    """
+    if not isinstance(spec, str):
+        if options:
+            raise SettingsError(f"options {sorted(options)} go with an embedder's name, not with an embedder")
+        return spec
+    kind, _, model = spec.partition(":")
+    try:
+        if spec in BUILT_IN:
+            return BUILT_IN[spec](**options)
+        if kind in WITH_MODEL and model:
+            return WITH_MODEL[kind](model, **options)
+    except TypeError as error:
+        raise SettingsError(f"embedder {spec!r}: {error}") from error
+    known = [*BUILT_IN, *(f"{name}:<model>" for name in WITH_MODEL)]
+    raise SettingsError(f"unknown embedder {spec!r}; there are: {', '.join(known)}")
