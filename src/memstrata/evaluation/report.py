@@ -1,0 +1,132 @@
+"""An evaluation as one JSON object, and as tables for people."""
+
+from __future__ import annotations
+
+import statistics
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table as Grid
+
+from memstrata.evaluation.locomo import CATEGORIES, Finding, Locomo
+from memstrata.evaluation.retrieval import Row, Table
+from memstrata.evaluation.run import Evaluation, Ingest
+
+SHOWN = ("frac@5", "frac@10", "frac@20", "any@5", "any@10", "any@20", "all@5", "all@10", "all@20", "mrr", "ndcg@10")
+FINDINGS_SHOWN = 12
+
+
+def to_json(evaluation: Evaluation) -> dict[str, Any]:
+    """The evaluation as plain data.
+
+    {"overall": row, "categories_1_4": row, "categories": {"1": row, ...}, "bm25": {..., the same of BM25, its overall
+    row first}, "ingest": {...}, "recall": {...}, "loader": {..., "findings": [...]}}. A row is {"n": questions,
+    "frac@5": ..., "any@5": ..., "all@5": ..., ..., "mrr": ..., "ndcg@10": ...}.
+    """
+    ours, baseline = evaluation.tables()
+    return {
+        "overall": ours.overall.as_dict(),
+        **_groups(ours),
+        "bm25": {**baseline.overall.as_dict(), **_groups(baseline)},
+        "ingest": _ingest(evaluation.ingest),
+        "recall": _recall(evaluation),
+        "loader": _loader(evaluation.data),
+    }
+
+
+def print_report(evaluation: Evaluation, console: Console) -> None:
+    """The scores of each category and overall beside BM25's, what the ingest did, and what the loader repaired."""
+    ours, baseline = evaluation.tables()
+    console.print(_scores(ours, baseline))
+    console.print(_pairs("Ingest", _ingest(evaluation.ingest)))
+    console.print(_pairs("Recall", _recall(evaluation)))
+    console.print(_pairs("File", evaluation.data.counts()))
+    _print_findings(evaluation.data, console)
+
+
+def _groups(table: Table) -> dict[str, Any]:
+    return {
+        "categories_1_4": table.answerable.as_dict() if table.answerable else None,
+        "categories": {str(category): row.as_dict() for category, row in table.categories.items()},
+    }
+
+
+def _ingest(ingest: Ingest) -> dict[str, float]:
+    return {
+        "turns": ingest.turns,
+        "seconds": round(ingest.seconds, 3),
+        "turns_per_second": round(ingest.turns_per_second, 1),
+        "bytes": ingest.bytes,
+        "bytes_per_turn": round(ingest.bytes_per_turn, 1),
+        "pages": ingest.pages,
+        "notes": ingest.notes,
+        "admitted": ingest.admitted,
+        "rejected": ingest.rejected,
+        "duplicate": ingest.duplicate,
+        "superseded": ingest.superseded,
+        "linked": ingest.linked,
+        "evolved": ingest.evolved,
+    }
+
+
+def _recall(evaluation: Evaluation) -> dict[str, float]:
+    milliseconds = [1000 * one.seconds for one in evaluation.answered]
+    return {
+        "questions": len(milliseconds),
+        "ms_mean": round(statistics.fmean(milliseconds), 3),
+        "ms_median": round(statistics.median(milliseconds), 3),
+        "ms_max": round(max(milliseconds), 3),
+    }
+
+
+def _loader(data: Locomo) -> dict[str, Any]:
+    return {**data.counts(), "findings": [_finding(finding) for finding in data.findings]}
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return {
+        "problem": finding.problem,
+        "where": finding.where,
+        "found": finding.found,
+        "kept": list(finding.kept),
+        "reason": finding.reason,
+    }
+
+
+def _scores(ours: Table, baseline: Table) -> Grid:
+    grid = Grid(title="Retrieval of evidence turns", title_justify="left")
+    grid.add_column("questions")
+    grid.add_column("n", justify="right")
+    grid.add_column("method")
+    for metric in SHOWN:
+        grid.add_column(metric, justify="right", no_wrap=True)
+    for category, row in ours.categories.items():
+        _add(grid, f"{category} {CATEGORIES[category]}", row, baseline.categories[category])
+    if ours.answerable and baseline.answerable:
+        _add(grid, "1-4", ours.answerable, baseline.answerable)
+    _add(grid, "overall", ours.overall, baseline.overall)
+    return grid
+
+
+def _add(grid: Grid, name: str, ours: Row, baseline: Row) -> None:
+    grid.add_row(name, str(ours.n), "memstrata", *(f"{ours.values[metric]:.3f}" for metric in SHOWN))
+    grid.add_row("", "", "BM25", *(f"{baseline.values[metric]:.3f}" for metric in SHOWN), style="dim", end_section=True)
+
+
+def _pairs(title: str, values: dict[str, Any]) -> Grid:
+    grid = Grid(title=title, title_justify="left", show_header=False)
+    grid.add_column()
+    grid.add_column(justify="right")
+    for name, value in values.items():
+        grid.add_row(name.replace("_", " "), f"{value:,}")
+    return grid
+
+
+def _print_findings(data: Locomo, console: Console) -> None:
+    labels = [finding for finding in data.findings if finding.problem != "empty_session"]
+    for finding in labels[:FINDINGS_SHOWN]:
+        kept = f" -> {', '.join(finding.kept)}" if finding.kept else ""
+        line = f"{finding.where}: {finding.problem.replace('_', ' ')}: {finding.found!r}{kept} ({finding.reason})"
+        console.print(line, markup=False, highlight=False)
+    if len(labels) > FINDINGS_SHOWN:
+        console.print(f"and {len(labels) - FINDINGS_SHOWN} more: --json lists all", markup=False)
