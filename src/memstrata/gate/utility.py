@@ -1,0 +1,131 @@
+"""Utility without an LLM: a small logistic model over named features of a candidate and its turn.
+
+The coefficients are shipped readable in `gate/data/utility.toml`, with how they were fitted. A feature is a number,
+mostly 0 or 1, that a person can check by looking at the text; words of three languages lie in `gate/data/cues.toml`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from math import exp, log1p
+from types import MappingProxyType
+
+from memstrata.text.scripts import UNSPACED
+from memstrata.types import KINDS, Candidate, Turn
+
+ESTIMATOR = "utility 1"
+
+_WORD = re.compile(rf"(?:(?![{UNSPACED}])[\w'’])+")
+_UNSPACED = re.compile(rf"[{UNSPACED}]")
+_ASKS = re.compile(r"[?？]|か。|か$|吗。|吗$|呢。|呢$", re.MULTILINE)
+_EXCLAIMS = re.compile(r"[!！]")
+_DIGIT = re.compile(r"\d")
+
+FEATURES: Mapping[str, str] = MappingProxyType(
+    {
+        "length": "ln(1 + words of the candidate); two CJK characters count as a word",
+        "turn_length": "ln(1 + words of the turn it stands in)",
+        "digits": "it has a digit",
+        "names": "ln(1 + things it names)",
+        "event_time": "when it happened is known",
+        "slot": "it gives a single-valued attribute a value",
+        "first_person": "it speaks of I, my, we, 私, 我",
+        "family": "it speaks of a relative, partner, friend or pet",
+        "experience": "it tells what somebody did, got, made, lost, joined",
+        "taste": "it tells what somebody likes, loves, hates, prefers",
+        "reaction": "it thanks, greets, congratulates, agrees or wishes well",
+        "second_person": "it speaks of you",
+        "asks": "it asks",
+        "exclaims": "it exclaims",
+        "negated": "it denies",
+        "hedged": "it is hedged",
+        "caption": "its turn carries an image with a caption",
+        "answers": "the turn before asks",
+        "turn_asks": "its own turn asks, elsewhere than in the candidate",
+        **{f"kind_{kind}": f"it is of the kind {kind}" for kind in KINDS if kind != "fact"},
+    }
+)
+"""Every feature with what it means. A kind counts beside "fact", which has none."""
+
+
+@dataclass(frozen=True)
+class UtilityModel:
+    """ln(p / (1 - p)) = intercept + sum of coefficient * feature; p is the utility."""
+
+    intercept: float
+    coefficients: Mapping[str, float]
+
+    def estimate(self, values: Mapping[str, float]) -> float:
+        """The utility in (0, 1) of a candidate with these features."""
+        z = self.intercept + sum(weight * values[name] for name, weight in self.coefficients.items())
+        return 1.0 / (1.0 + exp(-z))
+
+
+def estimate_utility(candidate: Candidate, turn: Turn | None = None, before: Turn | None = None) -> float:
+    """How likely the candidate is to be asked for later, in (0, 1).
+
+    `turn` is the turn it was taken from and `before` the one that was said before it; without them the candidate's own
+    text stands for the turn, and nothing is known of a question before. Some 20 microseconds for 25 words.
+    """
+    return default_model().estimate(utility_features(candidate, turn, before))
+
+
+def utility_features(candidate: Candidate, turn: Turn | None = None, before: Turn | None = None) -> dict[str, float]:
+    """The value of each of `FEATURES`, in their order."""
+    text = candidate.text.casefold()
+    whole = turn.text.casefold() if turn is not None else text
+    found = {name: float(pattern.search(text) is not None) for name, pattern in _cues().items()}
+    asks = candidate.question or _ASKS.search(text) is not None
+    values = {
+        "length": log1p(_length(text)),
+        "turn_length": log1p(_length(whole)),
+        "digits": float(_DIGIT.search(text) is not None),
+        "names": log1p(len(candidate.names)),
+        "event_time": float(candidate.event is not None),
+        "slot": float(candidate.slot is not None),
+        "asks": float(asks),
+        "exclaims": float(_EXCLAIMS.search(text) is not None),
+        "negated": float(candidate.negated),
+        "hedged": float(candidate.hedged),
+        "caption": float(turn is not None and any(part.caption for part in turn.parts)),
+        "answers": float(before is not None and _ASKS.search(before.text) is not None),
+        "turn_asks": float(not asks and _ASKS.search(whole) is not None),
+        **{f"kind_{kind}": float(candidate.kind == kind) for kind in KINDS if kind != "fact"},
+        **found,
+    }
+    return {name: values[name] for name in FEATURES}
+
+
+@lru_cache
+def default_model() -> UtilityModel:
+    """The model that is shipped."""
+    table = tomllib.loads(_data("utility.toml"))
+    return UtilityModel(intercept=table["intercept"], coefficients=table["coefficients"])
+
+
+def _length(text: str) -> float:
+    """Words; of a script without spaces two characters count as one."""
+    if text.isascii():
+        return len(text.split())
+    return len(_WORD.findall(text)) + len(_UNSPACED.findall(text)) / 2
+
+
+@lru_cache
+def _cues() -> Mapping[str, re.Pattern[str]]:
+    """One pattern for each list of cues: Latin ones as whole words, CJK ones anywhere."""
+    return {name: _any_of(cues) for name, cues in tomllib.loads(_data("cues.toml")).items()}
+
+
+def _any_of(cues: list[str]) -> re.Pattern[str]:
+    latin = "|".join(re.escape(cue) for cue in cues if cue.isascii())
+    other = "|".join(re.escape(cue) for cue in cues if not cue.isascii())
+    return re.compile(rf"\b(?:{latin})\b|{other}")
+
+
+def _data(name: str) -> str:
+    return (files("memstrata.gate") / "data" / name).read_text(encoding="utf-8")

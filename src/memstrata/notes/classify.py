@@ -1,0 +1,204 @@
+"""Classification before scoring: is a candidate a duplicate of a note, a revision of one, or new?"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any, Literal
+
+from memstrata.text.names import name_key
+from memstrata.text.overlap import jaccard
+from memstrata.text.tokens import content_words, normalise, numbers, statement_key
+from memstrata.types import Candidate, EventTime, Note, Slot
+
+DUPLICATE = 0.95
+SAME_WORDS = 0.8  # Jaccard of the content words, beside the opposites, from which two statements say the same thing
+_FEELING = "feels_about"  # slots whose value is itself the polarity
+_OCCASIONS = ("event", "ephemeral")  # what happened once does not revise what happened another time
+
+RelationKind = Literal["duplicate", "revision", "new"]
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A note near a candidate or another note, with the cosine of their embedded texts (-1 to 1)."""
+
+    note: Note
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """What a candidate is to what is already known.
+
+    `note` is the note it duplicates or revises, and the nearest one (or None) when it is new; `similarity` the cosine
+    to it; `also` are further current notes with the same slot and another value, which the same revision concerns.
+    """
+
+    kind: RelationKind
+    note: Note | None
+    similarity: float | None
+    reason: str
+    also: tuple[Note, ...] = ()
+
+
+def classify(
+    candidate: Candidate,
+    neighbours: Sequence[Neighbour],
+    *,
+    duplicate: float = DUPLICATE,
+    nearest_candidate: float | None = None,
+) -> Relation:
+    """Compare a candidate with the notes around it, nearest first.
+
+    `neighbours` are the notes nearest by cosine, those with an equal normalised name and those with the same slot,
+    sorted by falling similarity. `nearest_candidate` is the highest cosine to candidates of the scope that did not
+    become notes; it lowers novelty and makes nothing a duplicate.
+
+    Duplicate: the equal statement, or cosine >= `duplicate` with the same subject, names, numbers, dates and polarity.
+    Revision: the same subject and single-valued slot with another value, or the opposite of the same statement
+    ("loves" / "hates"). A superseded note counts only as a duplicate, and only while it held.
+    """
+    for each in neighbours:
+        if _held_at(each.note, candidate.said_at) and (reason := _duplicates(candidate, each, duplicate)):
+            return Relation("duplicate", each.note, each.similarity, reason)
+    current = [each for each in neighbours if each.note.state == "current"]
+    revised = [(each, reason) for each in current if (reason := _revises(candidate, each.note))]
+    if revised:
+        first, reason = revised[0]
+        return Relation("revision", first.note, first.similarity, reason, tuple(each.note for each, _ in revised[1:]))
+    nearest = max(neighbours, key=lambda each: each.similarity, default=None)
+    similarity = nearest.similarity if nearest is not None else None
+    if nearest_candidate is not None and (similarity is None or nearest_candidate > similarity):
+        return Relation("new", None, nearest_candidate, "nearest to an earlier candidate that was not kept")
+    if nearest is None:
+        return Relation("new", None, None, "nothing like it is known")
+    return Relation("new", nearest.note, nearest.similarity, f"nearest to {nearest.note.id}, but not the same")
+
+
+def _held_at(note: Note, at: datetime) -> bool:
+    if note.state == "current":
+        return True
+    return note.state == "superseded" and note.valid_to is not None and note.valid_from <= at < note.valid_to
+
+
+def _duplicates(candidate: Candidate, neighbour: Neighbour, threshold: float) -> str | None:
+    """Why the candidate says what the note says, or None."""
+    note = neighbour.note
+    if statement_key(candidate.content) == statement_key(note.content):
+        # The same words on another day ("I ran five miles today") are another event.
+        return "the same statement" if _same_date(candidate.event, note.event, missing_agrees=True) else None
+    if neighbour.similarity < threshold:
+        return None
+    same = (
+        _subject(candidate) == _subject(note)
+        and _name_keys(candidate.names) == _name_keys(note.names)
+        and numbers(candidate.text) == numbers(_statement(note))
+        and _same_date(candidate.event, note.event, missing_agrees=False)
+        and candidate.negated == note.negated
+        and not _opposed(_words(candidate.text), _words(_statement(note)))
+    )
+    if not same:
+        return None
+    return f"the same in other words: similarity {neighbour.similarity:.2f}, equal subject, names, numbers and dates"
+
+
+def _revises(candidate: Candidate, note: Note) -> str | None:
+    """Why the candidate and the note cannot both hold, or None."""
+    if candidate.slot is not None and note.slot is not None:
+        return _slot_change(candidate.slot, candidate.negated, note.slot, note.negated)
+    return _opposite_statement(candidate, note)
+
+
+def _slot_change(new: Slot, new_negated: bool, old: Slot, old_negated: bool) -> str | None:
+    if (new.subject, new.attribute) != (old.subject, old.attribute):
+        return None
+    if new.value != old.value and (new.attribute.startswith(_FEELING) or not (new_negated or old_negated)):
+        return f"{new.attribute} of {new.subject} was {old.value}, now {new.value}"
+    if new.value == old.value and new_negated != old_negated and not new.attribute.startswith(_FEELING):
+        return f"{new.attribute} of {new.subject}: {new.value} is " + (
+            "no longer so" if new_negated else "so after all"
+        )
+    return None  # "not in Porto" does not contradict "in Lisbon"
+
+
+def _opposite_statement(candidate: Candidate, note: Note) -> str | None:
+    """Why the two say the same with opposite polarity ("loves" / "hates", "eats" / "does not eat"), or None."""
+    if candidate.kind in _OCCASIONS or note.kind in _OCCASIONS or _subject(candidate) != _subject(note):
+        return None
+    mine, theirs = _words(candidate.text), _words(_statement(note))
+    pair = _opposed(mine, theirs)
+    # Opposite words and a negation cancel out: "I do not hate it" takes nothing back from "I love it".
+    if (pair is not None) == (candidate.negated != note.negated):
+        return None
+    rest_mine, rest_theirs = mine - _polar_words(), theirs - _polar_words()
+    if jaccard(rest_mine, rest_theirs) < SAME_WORDS or numbers(candidate.text) != numbers(_statement(note)):
+        return None
+    return f'"{pair[1]}" before, "{pair[0]}" now' if pair is not None else "the same statement, the other way round"
+
+
+def _subject(item: Candidate | Note) -> str:
+    """Whom a statement is about, as far as is known: the slot's subject, else its speaker."""
+    return item.slot.subject if item.slot is not None else normalise(item.speaker or "")
+
+
+def _statement(note: Note) -> str:
+    """The note's content without the speaker in front."""
+    prefix = f"{note.speaker}: "
+    return note.content[len(prefix) :] if note.speaker and note.content.startswith(prefix) else note.content
+
+
+def _name_keys(names: Sequence[str]) -> frozenset[str]:
+    return frozenset(name_key(name) for name in names)
+
+
+def _same_date(one: EventTime | None, other: EventTime | None, *, missing_agrees: bool) -> bool:
+    if one is None or other is None:
+        return missing_agrees or one is other
+    return one.start < other.end and other.start < one.end
+
+
+def _words(text: str) -> frozenset[str]:
+    """The content words of a statement. Polar CJK words are found first and kept whole, as characters would mix them."""
+    left = normalise(text)
+    if left.isascii():
+        return frozenset(content_words(left))
+    polar = _polar_run().findall(left)
+    return frozenset(content_words(_polar_run().sub(" ", left))).union(polar)
+
+
+def _opposed(mine: frozenset[str], theirs: frozenset[str]) -> tuple[str, str] | None:
+    """A word of mine whose opposite is among theirs, with that opposite."""
+    for one, other in _opposites():
+        for left, right in ((one, other), (other, one)):
+            if mine & left and theirs & right and not mine & right and not theirs & left:
+                return min(mine & left), min(theirs & right)
+    return None
+
+
+@lru_cache
+def _table() -> Mapping[str, Any]:
+    return tomllib.loads((files("memstrata.notes") / "data" / "opposites.toml").read_text(encoding="utf-8"))
+
+
+@lru_cache
+def _opposites() -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
+    return tuple((frozenset(one), frozenset(other)) for one, other in _table()["pairs"])
+
+
+@lru_cache
+def _polar_words() -> frozenset[str]:
+    """Every word that can turn a statement round."""
+    return frozenset(_table()["negations"]).union(*(side for pair in _opposites() for side in pair))
+
+
+@lru_cache
+def _polar_run() -> re.Pattern[str]:
+    """The polar words of scripts without spaces, the longest first, so that 大好き is not read as 好き."""
+    found = sorted((word for word in _polar_words() if not word.isascii()), key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, found)))

@@ -1,0 +1,208 @@
+"""Fit the offline utility estimator and measure it, conversations held out.
+
+    python tools/fit_utility.py --locomo locomo10.json --msc valid.jsonl.gz [--write]
+
+A candidate is a turn. Its label: in LoCoMo, that the evidence of any question names it; in Multi-Session Chat, that
+people wrote down a fact about its speaker from it. Logistic regression on standardised features with an L2 penalty,
+each data set and each class weighing the same. Prints, for each data set, the ROC AUC on conversations that were left
+out, and with --write ships the fit on everything. The data stays where it is: only coefficients are kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+
+from memstrata.extract.cues import cues_of
+from memstrata.gate.utility import FEATURES, utility_features
+from memstrata.text.names import names
+from memstrata.types import Candidate, Part, Turn
+
+TARGET = Path(__file__).parent.parent / "src/memstrata/gate/data/utility.toml"
+TURN_ID = re.compile(r"D:?(\d+):0*(\d+)")
+START = datetime(2023, 1, 1, tzinfo=UTC)
+HEADER = """\
+# Coefficients of the offline utility estimator: ln(p / (1 - p)) = intercept + sum of coefficient * feature.
+# The features are described in gate/utility.py. Fitted by tools/fit_utility.py on whole turns: of LoCoMo (does any
+# question's evidence name the turn?) and of Multi-Session Chat (did people write down a fact from it?); each data set
+# and each class weighs the same, so that a utility of .5 is even odds between the classes, not a share of turns.
+# Area under the ROC curve on conversations that were left out:
+"""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Features, labels and the conversation of each turn of a data set."""
+
+    name: str
+    x: np.ndarray
+    y: np.ndarray
+    group: np.ndarray
+
+
+def turn_of(no: int, session: str, speaker: str, text: str, caption: str | None, at: datetime) -> Turn:
+    parts = (Part("image", caption=caption),) if caption else ()
+    return Turn(no, str(no), None, session, no, "user", speaker, text, at, at, "user", parts=parts)
+
+
+def whole_turn(turn: Turn) -> Candidate:
+    """The turn as one candidate."""
+    cues = cues_of(turn.text, "en")
+    return Candidate(
+        text=turn.text,
+        speaker=turn.speaker,
+        kind="fact",
+        evidence=(turn.no,),
+        said_at=turn.at,
+        names=names(turn.text, speaker=turn.speaker),
+        negated=cues.negated,
+        hedged=cues.hedged,
+        hearsay=cues.hearsay,
+        question=cues.question,
+    )
+
+
+def locomo(path: Path) -> Iterator[tuple[list[Turn], list[bool]]]:
+    """The turns of each session with their labels, conversation by conversation."""
+    for conversation in json.loads(path.read_text(encoding="utf-8")):
+        cited = {
+            f"D{int(session)}:{int(turn)}"
+            for question in conversation["qa"]
+            for evidence in question.get("evidence", [])
+            for session, turn in TURN_ID.findall(evidence)
+        }
+        turns: list[Turn] = []
+        labels: list[bool] = []
+        for key, session in conversation["conversation"].items():
+            if not re.fullmatch(r"session_\d+", key):
+                continue
+            at = said_at(conversation["conversation"][f"{key}_date_time"])
+            for raw in session:
+                turns.append(turn_of(len(turns), key, raw["speaker"], raw["text"], raw.get("blip_caption"), at))
+                labels.append(raw["dia_id"] in cited)
+        yield turns, labels
+
+
+def said_at(text: str) -> datetime:
+    return datetime.strptime(text, "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
+
+
+def msc(path: Path) -> Iterator[tuple[list[Turn], list[bool]]]:
+    """The turns of each chain with their labels."""
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        for line in lines:
+            turns: list[Turn] = []
+            labels: list[bool] = []
+            for session in json.loads(line)["sessions"]:
+                at = START + timedelta(days=7 * session["session"])
+                for raw in session["turns"]:
+                    number = len(turns)
+                    turns.append(turn_of(number, str(session["session"]), raw["speaker"], raw["text"], None, at))
+                    labels.append(bool(raw["persona_text"]))
+            yield turns, labels
+
+
+def rows(
+    name: str, conversations: Iterator[tuple[list[Turn], list[bool]]], candidate: Callable[[Turn], Candidate]
+) -> Rows:
+    features: list[list[float]] = []
+    labels: list[bool] = []
+    groups: list[int] = []
+    for number, (turns, wanted) in enumerate(conversations):
+        for index, turn in enumerate(turns):
+            before = turns[index - 1] if index and turns[index - 1].session == turn.session else None
+            features.append(list(utility_features(candidate(turn), turn, before).values()))
+        labels += wanted
+        groups += [number] * len(turns)
+    return Rows(name, np.array(features), np.array(labels, dtype=float), np.array(groups))
+
+
+def fit(sets: list[tuple[np.ndarray, np.ndarray]], penalty: float = 3.0) -> tuple[float, np.ndarray]:
+    """Intercept and coefficients by Newton's method; the penalty is on standardised features."""
+    x = np.concatenate([part for part, _ in sets])
+    y = np.concatenate([labels for _, labels in sets])
+    weight = np.concatenate([class_weights(labels) for _, labels in sets])
+    weight *= len(y) / weight.sum()
+    mean, scale = x.mean(axis=0), x.std(axis=0)
+    scale[scale == 0] = 1.0
+    z = np.column_stack([np.ones(len(x)), (x - mean) / scale])
+    ridge = np.diag([0.0, *[penalty] * x.shape[1]])
+    beta = np.zeros(z.shape[1])
+    for _ in range(30):
+        p = 1 / (1 + np.exp(-z @ beta))
+        gradient = z.T @ (weight * (y - p)) - ridge @ beta
+        step = np.linalg.solve((z * (weight * p * (1 - p))[:, None]).T @ z + ridge, gradient)
+        beta += step
+        if np.abs(step).max() < 1e-8:
+            break
+    coefficients = beta[1:] / scale
+    return float(beta[0] - coefficients @ mean), coefficients
+
+
+def class_weights(y: np.ndarray) -> np.ndarray:
+    """Weights by which both classes count the same and the set's sum is 1."""
+    return np.where(y == 1, 0.5 / y.sum(), 0.5 / (1 - y).sum())
+
+
+def auc(y: np.ndarray, score: np.ndarray) -> float:
+    """Area under the ROC curve, ties counted half."""
+    order = np.argsort(score, kind="stable")
+    _, inverse, counts = np.unique(score[order], return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - (counts - 1) / 2)[inverse]
+    positive = y[order] == 1
+    return float(
+        (ranks[positive].sum() - positive.sum() * (positive.sum() + 1) / 2) / positive.sum() / (~positive).sum()
+    )
+
+
+def held_out(target: Rows, other: list[Rows], folds: int) -> float:
+    """AUC over all turns of the data set, each scored by a fit that saw none of its conversation."""
+    scores = np.zeros(len(target.y))
+    extra = [(each.x, each.y) for each in other]
+    for fold in range(folds):
+        out = target.group % folds == fold
+        intercept, coefficients = fit([(target.x[~out], target.y[~out]), *extra])
+        scores[out] = intercept + target.x[out] @ coefficients
+    return auc(target.y, scores)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--locomo", type=Path, required=True)
+    parser.add_argument("--msc", type=Path, required=True)
+    parser.add_argument("--write", action="store_true", help="ship the coefficients")
+    arguments = parser.parse_args()
+    first = rows("LoCoMo", locomo(arguments.locomo), whole_turn)
+    second = rows("Multi-Session Chat", msc(arguments.msc), whole_turn)
+    conversations = int(first.group.max()) + 1
+    measured = {
+        f"LoCoMo, {conversations} conversations, leave one out": held_out(first, [second], conversations),
+        "LoCoMo, leave one out, fitted on LoCoMo alone": held_out(first, [], conversations),
+        "Multi-Session Chat, five folds of chains": held_out(second, [first], 5),
+        "Multi-Session Chat, fitted on LoCoMo alone": held_across(second, first),
+    }
+    intercept, coefficients = fit([(first.x, first.y), (second.x, second.y)])
+    lines = [f"# - {what}: {value:.3f}" for what, value in measured.items()]
+    lines += ["", f"intercept = {intercept:.4f}", "", "[coefficients]"]
+    lines += [f"{name} = {value:.4f}" for name, value in zip(FEATURES, coefficients, strict=True)]
+    text = HEADER + "\n".join(lines) + "\n"
+    print(text)
+    if arguments.write:
+        TARGET.write_text(text, encoding="utf-8")
+
+
+def held_across(target: Rows, source: Rows) -> float:
+    intercept, coefficients = fit([(source.x, source.y)])
+    return auc(target.y, intercept + target.x @ coefficients)
+
+
+if __name__ == "__main__":
+    main()
