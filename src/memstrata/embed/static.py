@@ -2,9 +2,9 @@
 
 Right for very low latency and for fast tests; weak across languages and blind to word order.
 
-The weights and the tokenizer are read straight from the installed package: importing `wordllama` itself would set up the
-root logger and bind a socket (by way of requests). The vectors are those of `WordLlama.load(...).embed(text)`. Measured,
-25 words: 0.1 ms CPU a text.
+The weights and the tokenizer are read straight from the installed package: importing `wordllama` itself would set up
+the root logger and bind a socket (by way of requests). The vectors are those of `WordLlama.load(...).embed(text)`.
+Measured, 25 words: 0.1 ms CPU a text.
 """
 
 from __future__ import annotations
