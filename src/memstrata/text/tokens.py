@@ -17,6 +17,7 @@ from typing import cast
 from memstrata.text import stopwords
 from memstrata.text.irregular import BASE_FORMS
 from memstrata.text.language import detect
+from memstrata.text.numerals import english_numbers, han_numbers
 from memstrata.text.scripts import HAN, HANGUL, INDIC_MARKS, LETTER, MARKS, UNSPACED, has_unspaced
 
 STOP_WORDS: frozenset[str] = frozenset(stopwords.ENGLISH)
@@ -27,6 +28,7 @@ _INVISIBLE = dict.fromkeys([0xAD, *range(0x200B, 0x2010), 0x2060, 0xFEFF, *range
 _QUOTES = {0x2018: "'", 0x2019: "'", 0x02BC: "'"}
 
 _NUMBER = r"\d+(?:,\d{3})*(?!\d)(?:\.\d+)*"
+_DIGITS = re.compile(_NUMBER)
 # number with an ordinal ending | word: letters, then digits, inner apostrophes | run without spaces
 _UNITS = re.compile(
     rf"(?P<number>{_NUMBER})(?:(?:st|nd|rd|th)\b)?"
@@ -58,7 +60,7 @@ def _split(text: str) -> list[tuple[str, str]]:
     pattern = _ASCII_UNITS
     if not plain.isascii():
         plain = plain.translate(_QUOTES)
-        pattern = (plain.isascii() and _ASCII_UNITS) or _UNITS
+        pattern = _ASCII_UNITS if plain.isascii() else _UNITS
     units = []
     for match in pattern.finditer(plain):
         family = cast(str, match.lastgroup)
@@ -214,6 +216,24 @@ def statement_key(text: str) -> str:
     return (key if key.isascii() else _SPACE_BY_RUN.sub("", key)) or plain
 
 
+def _canonical(number: str) -> str:
+    whole, point, decimals = number.partition(".")
+    whole = whole.lstrip("0") or "0"
+    if not point or "." in decimals:  # "1.2.3" is a version
+        return whole + point + decimals
+    decimals = decimals.rstrip("0")
+    return f"{whole}.{decimals}" if decimals else whole
+
+
 def numbers(text: str) -> frozenset[str]:
-    """The numbers of `text` as decimal strings."""
-    return frozenset(unit for family, unit in _split(text) if family == "number")
+    """The numbers of `text` as decimal strings: digits anywhere ("iPhone15", "1,200", "2.50" is 2.5), spelled English
+    numbers and Chinese numerals before a counter. "one" and 一 alone are none: they are articles as often.
+    """
+    plain = normalise(text)
+    units = _split(text)
+    found = {_canonical(match[0].replace(",", "")) for match in _DIGITS.finditer(plain)}
+    found.update(english_numbers(unit for family, unit in units if family != "run"))
+    for family, unit in units:
+        if family == "run":
+            found.update(han_numbers(unit))
+    return frozenset(found)
