@@ -43,7 +43,7 @@ def baseline_terms(text: str) -> list[str]:
 
 @lru_cache(maxsize=50_000)
 def _stem(word: str) -> str:
-    return str(_stem_word(word))
+    return _stem_word(word) or word  # the stemmer makes nothing of a lone "s"
 
 
 class BM25:

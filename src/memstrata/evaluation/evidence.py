@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-_TURN_ID = re.compile(r"D?\s*:?\s*(\d+)\s*:\s*(\d+)", re.IGNORECASE)
+_TURN_ID = re.compile(r"D? ?:? ?(\d{1,9}) ?: ?(\d{1,9})", re.IGNORECASE)  # on text with single spaces
 _ANYTHING_SAID = re.compile(r"\w+")
 
 
@@ -53,7 +53,7 @@ class EvidenceReader:
             return Label((), f"not a string but {type(label).__name__}")
         if label in self._known:
             return Label((label,))
-        text = unicodedata.normalize("NFKC", label)
+        text = " ".join(unicodedata.normalize("NFKC", label).split())
         matches = list(_TURN_ID.finditer(text))
         if not matches:
             return Label((), "no turn id in it")

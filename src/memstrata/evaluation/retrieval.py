@@ -57,11 +57,11 @@ def distinct_turns(results: Iterable[Iterable[str]], depth: int = DEPTH) -> list
 
 
 def score(ranking: Sequence[str], gold: Collection[str]) -> dict[str, float]:
-    """Every metric of one question, for a ranking of distinct turns and a non-empty set of gold turns."""
+    """Every metric of one question; repeats in the ranking are passed over. ValueError without any gold turn."""
     wanted = set(gold)
     if not wanted:
         raise ValueError("a question without gold turns cannot be scored")
-    ranks = [rank for rank, turn in enumerate(ranking[:DEPTH], start=1) if turn in wanted]
+    ranks = [rank for rank, turn in enumerate(distinct_turns([ranking]), start=1) if turn in wanted]
     values: dict[str, float] = {}
     for k in CUTS:
         found = sum(rank <= k for rank in ranks)
