@@ -14,7 +14,7 @@ import argparse
 import gzip
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -42,7 +42,6 @@ HEADER = """\
 class Rows:
     """Features, labels and the conversation of each turn of a data set."""
 
-    name: str
     x: np.ndarray
     y: np.ndarray
     group: np.ndarray
@@ -110,19 +109,18 @@ def msc(path: Path) -> Iterator[tuple[list[Turn], list[bool]]]:
             yield turns, labels
 
 
-def rows(
-    name: str, conversations: Iterator[tuple[list[Turn], list[bool]]], candidate: Callable[[Turn], Candidate]
-) -> Rows:
+def rows(conversations: Iterator[tuple[list[Turn], list[bool]]]) -> Rows:
+    """The features of every turn of a data set."""
     features: list[list[float]] = []
     labels: list[bool] = []
     groups: list[int] = []
     for number, (turns, wanted) in enumerate(conversations):
         for index, turn in enumerate(turns):
             before = turns[index - 1] if index and turns[index - 1].session == turn.session else None
-            features.append(list(utility_features(candidate(turn), turn, before).values()))
+            features.append(list(utility_features(whole_turn(turn), turn, before).values()))
         labels += wanted
         groups += [number] * len(turns)
-    return Rows(name, np.array(features), np.array(labels, dtype=float), np.array(groups))
+    return Rows(np.array(features), np.array(labels, dtype=float), np.array(groups))
 
 
 def fit(sets: list[tuple[np.ndarray, np.ndarray]], penalty: float = 3.0) -> tuple[float, np.ndarray]:
@@ -158,9 +156,8 @@ def auc(y: np.ndarray, score: np.ndarray) -> float:
     _, inverse, counts = np.unique(score[order], return_inverse=True, return_counts=True)
     ranks = (np.cumsum(counts) - (counts - 1) / 2)[inverse]
     positive = y[order] == 1
-    return float(
-        (ranks[positive].sum() - positive.sum() * (positive.sum() + 1) / 2) / positive.sum() / (~positive).sum()
-    )
+    ones, zeros = positive.sum(), (~positive).sum()
+    return float((ranks[positive].sum() - ones * (ones + 1) / 2) / ones / zeros)
 
 
 def held_out(target: Rows, other: list[Rows], folds: int) -> float:
@@ -180,8 +177,8 @@ def main() -> None:
     parser.add_argument("--msc", type=Path, required=True)
     parser.add_argument("--write", action="store_true", help="ship the coefficients")
     arguments = parser.parse_args()
-    first = rows("LoCoMo", locomo(arguments.locomo), whole_turn)
-    second = rows("Multi-Session Chat", msc(arguments.msc), whole_turn)
+    first = rows(locomo(arguments.locomo))
+    second = rows(msc(arguments.msc))
     conversations = int(first.group.max()) + 1
     measured = {
         f"LoCoMo, {conversations} conversations, leave one out": held_out(first, [second], conversations),

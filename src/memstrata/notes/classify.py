@@ -121,9 +121,7 @@ def _slot_change(new: Slot, new_negated: bool, old: Slot, old_negated: bool) -> 
     if new.value != old.value and (new.attribute.startswith(_FEELING) or not (new_negated or old_negated)):
         return f"{new.attribute} of {new.subject} was {old.value}, now {new.value}"
     if new.value == old.value and new_negated != old_negated and not new.attribute.startswith(_FEELING):
-        return f"{new.attribute} of {new.subject}: {new.value} is " + (
-            "no longer so" if new_negated else "so after all"
-        )
+        return f"{new.attribute} of {new.subject}: {new.value} " + ("no longer" if new_negated else "after all")
     return None  # "not in Porto" does not contradict "in Lisbon"
 
 
@@ -164,7 +162,7 @@ def _same_date(one: EventTime | None, other: EventTime | None, *, missing_agrees
 
 
 def _words(text: str) -> frozenset[str]:
-    """The content words of a statement. Polar CJK words are found first and kept whole, as characters would mix them."""
+    """The content words of a statement. Polar CJK words are kept whole: characters would mix them."""
     left = normalise(text)
     if left.isascii():
         return frozenset(content_words(left))
