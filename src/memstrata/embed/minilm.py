@@ -19,9 +19,8 @@ cores, so the default is one.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,8 +40,7 @@ MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6
 TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 
 
-@dataclass(frozen=True, slots=True)
-class _MiniLM:
+class _MiniLM(NamedTuple):
     session: Any  # onnxruntime.InferenceSession; the package has no types
     tokenizer: Tokenizer
 

@@ -4,15 +4,14 @@ Right for very low latency and for fast tests; weak across languages and blind t
 
 The weights and the tokenizer are read straight from the installed package: importing `wordllama` itself would set up
 the root logger and bind a socket (by way of requests). The vectors are those of `WordLlama.load(...).embed(text)`.
-Measured, 25 words: 0.1 ms CPU a text.
+Measured, 25 words: 0.2 ms CPU a text.
 """
 
 from __future__ import annotations
 
 import importlib.util
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +28,7 @@ WEIGHTS = "weights/l2_supercat_256.safetensors"
 TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
 
 
-@dataclass(frozen=True, slots=True)
-class _Static:
+class _Static(NamedTuple):
     tokenizer: Tokenizer
     vectors: NDArray[np.float32]  # (vocabulary, 256)
 

@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -48,7 +50,7 @@ def test_windows_step_through_the_words(count: int, words: int, data: st.DataObj
         parts[-1][words - overlap :] if parts else []
     ) == every
     assert all(len(part) == words for part in parts[:-1])
-    assert all(before[words - overlap :] == after[:overlap] for before, after in zip(parts, parts[1:]))
+    assert all(before[words - overlap :] == after[:overlap] for before, after in pairwise(parts))
     assert not parts[1:] or len(parts[-1]) > overlap
 
 
