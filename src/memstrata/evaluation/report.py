@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Mapping
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table as Grid
 
 from memstrata.evaluation.locomo import CATEGORIES, Finding, Locomo
-from memstrata.evaluation.retrieval import Row, Table
+from memstrata.evaluation.retrieval import CUTS, NDCG_CUT, Row, Table
 from memstrata.evaluation.run import Evaluation, Ingest
 
-SHOWN = ("frac@5", "frac@10", "frac@20", "any@5", "any@10", "any@20", "all@5", "all@10", "all@20", "mrr", "ndcg@10")
+COLUMNS: Mapping[str, tuple[str, ...]] = {  # narrow enough, all together, for a terminal of 80 columns
+    **{f"{name}@{'/'.join(map(str, CUTS))}": tuple(f"{name}@{k}" for k in CUTS) for name in ("frac", "any", "all")},
+    "mrr": ("mrr",),
+    f"ndcg@{NDCG_CUT}": (f"ndcg@{NDCG_CUT}",),
+}
 FINDINGS_SHOWN = 12
 
 
@@ -94,12 +100,9 @@ def _finding(finding: Finding) -> dict[str, Any]:
 
 
 def _scores(ours: Table, baseline: Table) -> Grid:
-    grid = Grid(title="Retrieval of evidence turns", title_justify="left")
-    grid.add_column("questions")
-    grid.add_column("n", justify="right")
-    grid.add_column("method")
-    for metric in SHOWN:
-        grid.add_column(metric, justify="right", no_wrap=True)
+    grid = Grid(title="Retrieval of evidence turns", title_justify="left", box=SIMPLE_HEAD, padding=0, pad_edge=False)
+    for heading in ("questions", "method", *COLUMNS):
+        grid.add_column(heading, no_wrap=True)
     for category, row in ours.categories.items():
         _add(grid, f"{category} {CATEGORIES[category]}", row, baseline.categories[category])
     if ours.answerable and baseline.answerable:
@@ -109,8 +112,13 @@ def _scores(ours: Table, baseline: Table) -> Grid:
 
 
 def _add(grid: Grid, name: str, ours: Row, baseline: Row) -> None:
-    grid.add_row(name, str(ours.n), "memstrata", *(f"{ours.values[metric]:.3f}" for metric in SHOWN))
-    grid.add_row("", "", "BM25", *(f"{baseline.values[metric]:.3f}" for metric in SHOWN), style="dim", end_section=True)
+    grid.add_row(name, "memory", *_cells(ours))
+    grid.add_row(f"  n = {ours.n}", "BM25", *_cells(baseline), style="dim")
+
+
+def _cells(row: Row) -> list[str]:
+    """The figures of each column; "0.608" is written ".608"."""
+    return [" ".join(f"{row.values[name]:.3f}".removeprefix("0") for name in names) for names in COLUMNS.values()]
 
 
 def _pairs(title: str, values: dict[str, Any]) -> Grid:
