@@ -157,6 +157,8 @@ class OpenAIEmbedder:
             for (key, _), vector in zip(batch, await self._request([self._prefix[query] + text for _, text in batch])):
                 known[key] = vector
                 self._cache.put(key, vector)
+        if keys and not self.dim:  # blank texts only, and nothing asked so far
+            await self._request(["dimension"])
         rows = np.zeros((len(keys), self.dim), np.float32)  # blank texts stay zeros
         for i, key in enumerate(keys):
             if key in known:

@@ -140,6 +140,12 @@ async def test_openai_unreachable(server: Server) -> None:
     await embedder.close()
 
 
+async def test_openai_blank_texts_have_the_right_shape(server: Server) -> None:
+    embedder = create_embedder("openai:small", base_url=server.url)
+    np.testing.assert_array_equal(await embedder.embed(["", " "]), np.zeros((2, 3)))
+    await embedder.close()
+
+
 async def test_openai_declared_dimension(server: Server) -> None:
     embedder = create_embedder("openai:small", base_url=server.url, dim=5)
     assert (await embedder.embed([])).shape == (0, 5)
