@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from memstrata.text.scripts import HAN, HANGUL, HIRAGANA, KATAKANA
 from memstrata.text.stopwords import ENGLISH, word_list
@@ -62,17 +63,21 @@ _FUNCTION_WORDS: dict[str, frozenset[str]] = {
 }
 
 
+_LANGUAGES_OF: dict[str, tuple[str, ...]] = {
+    word: tuple(language for language, listed in _FUNCTION_WORDS.items() if word in listed)
+    for word in frozenset().union(*_FUNCTION_WORDS.values())
+}
+
+
 def _latin(text: str) -> str:
     """The language whose function words are most frequent; English for plain ASCII without any, else "und"."""
-    if _VIETNAMESE.search(text):
+    if not text.isascii() and _VIETNAMESE.search(text):
         return "vi"
-    found = [word.lower() for word in _LATIN_WORD.findall(text)]
-    best, most = "en", 0
-    for language, listed in _FUNCTION_WORDS.items():
-        hits = sum(word in listed for word in found)
-        if hits > most:
-            best, most = language, hits
-    return best if most or text.isascii() else "und"
+    hits = Counter(language for word in _LATIN_WORD.findall(text.lower()) for language in _LANGUAGES_OF.get(word, ()))
+    if not hits:
+        return "en" if text.isascii() else "und"
+    # On a tie the order of the table decides, English first.
+    return max(_FUNCTION_WORDS, key=hits.__getitem__)
 
 
 def _variant(script: str, text: str, japanese: bool) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from memstrata.text import name_words
 from memstrata.text.scripts import UNSPACED
-from memstrata.text.stopwords import ENGLISH, NEGATIONS, word_list
+from memstrata.text.stopwords import ENGLISH, NEGATIONS
 
 _UPPER = "A-Z\u00c0-\u00d6\u00d8-\u00deĆČĐĘĞİŁŃŐŚŠŞŰŹŻŽ\u0391-\u03a9\u0410-\u042f"
 _TAIL = "A-Za-z0-9\u00c0-\u024f\u0370-\u052f\u1e00-\u1eff"

@@ -30,7 +30,10 @@ _HAN_DIGITS = {character: value for value, character in enumerate("〇一二三�
 _HAN_DIGITS |= {"零": 0, "两": 2, "兩": 2}
 _HAN_SCALES = {"十": 10, "百": 100, "千": 1_000}
 _HAN_LARGE = {"万": 10_000, "萬": 10_000, "億": 100_000_000, "亿": 100_000_000}
-_COUNTED = "年月日天号號时時点點分秒周週个個人名位口只匹頭头条枚本冊册张張台辆輛次回度岁歳才元円块塊件杯瓶楼階层層番第斤公里米歩步倍つ"
+_COUNTED = (
+    "年月日天号號时時点點分秒周週个個人名位口只匹頭头条枚本冊册张張台辆輛次回度岁歳才元円块塊件"
+    "杯瓶楼階层層番第斤公里米歩步倍つ"
+)
 _HAN_NUMBER = re.compile(rf"[{''.join(_HAN_DIGITS | _HAN_SCALES | _HAN_LARGE)}]{{1,20}}(?=[{_COUNTED}])")
 
 

@@ -202,6 +202,7 @@ _COMMA_IN_NUMBER = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _NOT_KEYED = re.compile(
     rf"(?:(?!{LETTER})[^\d{UNSPACED}{MARKS}{INDIC_MARKS}+#%$€£¥@&<>=.\-])+|_|(?<!\d)\.|\.(?!\d)|(?<!\s)-|-(?!\d)"
 )
+_ASCII_NOT_KEYED = re.compile(r"[^a-z0-9+#%$&@<>=.\-]+|(?<!\d)\.|\.(?!\d)|(?<!\s)-|-(?!\d)")
 _SPACE_BY_RUN = re.compile(rf"(?<=[{UNSPACED}]) | (?=[{UNSPACED}])")
 
 
@@ -212,8 +213,10 @@ def statement_key(text: str) -> str:
     """
     plain = normalise(text).translate(_QUOTES)
     key = _COMMA_IN_NUMBER.sub("", plain).replace("'", "")
+    if key.isascii():
+        return " ".join(_ASCII_NOT_KEYED.sub(" ", f" {key} ").split()) or plain
     key = " ".join(_NOT_KEYED.sub(" ", f" {key} ").split())
-    return (key if key.isascii() else _SPACE_BY_RUN.sub("", key)) or plain
+    return _SPACE_BY_RUN.sub("", key) or plain
 
 
 def _canonical(number: str) -> str:
