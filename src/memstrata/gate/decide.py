@@ -12,7 +12,7 @@ from memstrata.gate.rules import RULES, rule_for
 from memstrata.gate.signals import age_hours, confidence, happened_at, novelty, recency, support, type_prior
 from memstrata.gate.utility import ESTIMATOR, estimate_utility
 from memstrata.notes.classify import Relation
-from memstrata.text.tokens import normalise, words
+from memstrata.text.tokens import words
 from memstrata.types import Candidate, Decision, Signals, Turn
 
 GateOutcome = Literal["admitted", "rejected", "duplicate"]
@@ -104,7 +104,7 @@ def _support(candidate: Candidate, sources: Sequence[Turn]) -> float:
     texts = [turn.indexed_text for turn in sources]
     if candidate.text and any(candidate.text in text for text in texts):
         return 1.0
-    return support(words(normalise(candidate.text)), [words(normalise(text)) for text in texts])
+    return support(words(candidate.text), [words(text) for text in texts])
 
 
 def _judge(candidate: Candidate, facts: Mapping[str, Any], policy: Policy) -> Verdict:

@@ -20,7 +20,8 @@ from memstrata.types import KINDS, Candidate, Turn
 
 ESTIMATOR = "utility 1"
 
-_WORD = re.compile(rf"(?:(?![{UNSPACED}])[\w'’])+")
+_ASCII_WORD = re.compile(r"[a-z0-9']+")
+_WORD = re.compile(rf"(?:(?![{UNSPACED}])[\w'])+")
 _UNSPACED = re.compile(rf"[{UNSPACED}]")
 _ASKS = re.compile(r"[?？]|か。|か$|吗。|吗$|呢。|呢$", re.MULTILINE)
 _EXCLAIMS = re.compile(r"[!！]")
@@ -79,11 +80,14 @@ def utility_features(candidate: Candidate, turn: Turn | None = None, before: Tur
     """The value of each of `FEATURES`, in their order."""
     text = candidate.text.casefold()
     whole = turn.text.casefold() if turn is not None else text
-    found = {name: float(pattern.search(text) is not None) for name, pattern in _cues().items()}
+    words = _words(text)
+    known = frozenset(words)
+    folded = f" {' '.join(words)} "
+    found = {name: float(cues.found(text, known, folded)) for name, cues in _cues().items()}
     asks = candidate.question or _ASKS.search(text) is not None
     values = {
-        "length": log1p(_length(text)),
-        "turn_length": log1p(_length(whole)),
+        "length": log1p(_length(text, words)),
+        "turn_length": log1p(_length(whole, _words(whole))),
         "digits": float(_DIGIT.search(text) is not None),
         "names": log1p(len(candidate.names)),
         "event_time": float(candidate.event is not None),
@@ -108,23 +112,42 @@ def default_model() -> UtilityModel:
     return UtilityModel(intercept=table["intercept"], coefficients=table["coefficients"])
 
 
-def _length(text: str) -> float:
+def _words(text: str) -> list[str]:
+    """The words of casefolded text in scripts that write spaces, apostrophes straight."""
+    plain = text.replace("’", "'")
+    return (_ASCII_WORD if plain.isascii() else _WORD).findall(plain)
+
+
+def _length(text: str, words: list[str]) -> float:
     """Words; of a script without spaces two characters count as one."""
-    if text.isascii():
-        return len(text.split())
-    return len(_WORD.findall(text)) + len(_UNSPACED.findall(text)) / 2
+    return len(words) if text.isascii() else len(words) + len(_UNSPACED.findall(text)) / 2
+
+
+@dataclass(frozen=True)
+class _Cues:
+    """The cues of a feature: whole words, phrases of whole words, and parts of text without spaces."""
+
+    words: frozenset[str]
+    phrases: tuple[str, ...]
+    parts: tuple[str, ...]
+
+    def found(self, text: str, words: frozenset[str], folded: str) -> bool:
+        if not self.words.isdisjoint(words) or any(phrase in folded for phrase in self.phrases):
+            return True
+        return not text.isascii() and any(part in text for part in self.parts)
 
 
 @lru_cache
-def _cues() -> Mapping[str, re.Pattern[str]]:
-    """One pattern for each list of cues: Latin ones as whole words, CJK ones anywhere."""
-    return {name: _any_of(cues) for name, cues in tomllib.loads(_data("cues.toml")).items()}
-
-
-def _any_of(cues: list[str]) -> re.Pattern[str]:
-    latin = "|".join(re.escape(cue) for cue in cues if cue.isascii())
-    other = "|".join(re.escape(cue) for cue in cues if not cue.isascii())
-    return re.compile(rf"\b(?:{latin})\b|{other}")
+def _cues() -> Mapping[str, _Cues]:
+    tables: dict[str, list[str]] = tomllib.loads(_data("cues.toml"))
+    return {
+        name: _Cues(
+            words=frozenset(cue for cue in cues if cue.isascii() and " " not in cue),
+            phrases=tuple(f" {cue} " for cue in cues if cue.isascii() and " " in cue),
+            parts=tuple(cue for cue in cues if not cue.isascii()),
+        )
+        for name, cues in tables.items()
+    }
 
 
 def _data(name: str) -> str:

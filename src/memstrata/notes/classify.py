@@ -90,7 +90,7 @@ def _held_at(note: Note, at: datetime) -> bool:
 def _duplicates(candidate: Candidate, neighbour: Neighbour, threshold: float) -> str | None:
     """Why the candidate says what the note says, or None."""
     note = neighbour.note
-    if statement_key(candidate.content) == statement_key(note.content):
+    if _key(candidate.content) == _key(note.content):
         # The same words on another day ("I ran five miles today") are another event.
         return "the same statement" if _same_date(candidate.event, note.event, missing_agrees=True) else None
     if neighbour.similarity < threshold:
@@ -129,7 +129,10 @@ def _opposite_statement(candidate: Candidate, note: Note) -> str | None:
     """Why the two say the same with opposite polarity ("loves" / "hates", "eats" / "does not eat"), or None."""
     if candidate.kind in _OCCASIONS or note.kind in _OCCASIONS or _subject(candidate) != _subject(note):
         return None
-    mine, theirs = _words(candidate.text), _words(_statement(note))
+    mine = _words(candidate.text)
+    if candidate.negated == note.negated and mine.isdisjoint(_polar_words()):
+        return None
+    theirs = _words(_statement(note))
     pair = _opposed(mine, theirs)
     # Opposite words and a negation cancel out: "I do not hate it" takes nothing back from "I love it".
     if (pair is not None) == (candidate.negated != note.negated):
@@ -161,6 +164,10 @@ def _same_date(one: EventTime | None, other: EventTime | None, *, missing_agrees
     return one.start < other.end and other.start < one.end
 
 
+_key = lru_cache(maxsize=4096)(statement_key)  # the same notes come round as neighbours again and again
+
+
+@lru_cache(maxsize=4096)
 def _words(text: str) -> frozenset[str]:
     """The content words of a statement. Polar CJK words are kept whole: characters would mix them."""
     left = normalise(text)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from functools import lru_cache
 
-from memstrata.text.tokens import content_words, normalise, words
+from memstrata.text.scripts import UNSPACED, has_unspaced
+from memstrata.text.tokens import content_words, normalise
 from memstrata.types import Note
 
 MOST_WORDS, MOST_CJK = 60, 160  # of a context; a text with both may use a share of each
@@ -14,6 +17,7 @@ MOST_TAGS = 8
 NEW_TAGS = 2  # tags gained from one newer note
 KNOWN = 0.8  # share of a piece's content words that the context has, from which the piece adds nothing
 SEPARATOR = " | "
+_UNSPACED = re.compile(f"[{UNSPACED}]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,33 +47,40 @@ def evolve(older: Note, newer: Note) -> Evolution | None:
 
 
 def _extended(older: Note, newer: Note) -> str:
+    if older.context.count(SEPARATOR) >= MOST_ADDITIONS or _known(newer.content, older):
+        return older.context
     piece = f"{newer.said_at:%Y-%m-%d}: {_cut(newer.content)}"
     extended = f"{older.context}{SEPARATOR}{piece}" if older.context else piece
-    if older.context.count(SEPARATOR) >= MOST_ADDITIONS or size(extended) > 1.0 or _known(newer.content, older):
-        return older.context
-    return extended
+    return extended if size(extended) <= 1.0 else older.context
 
 
-def _known(piece: str, older: Note) -> bool:
-    told = content_words(normalise(piece))
-    known = set(content_words(normalise(f"{older.content} {older.context}")))
-    return not told or sum(word in known for word in told) >= KNOWN * len(told)
+def _known(statement: str, older: Note) -> bool:
+    told = _content(statement)
+    known = frozenset(content_words(f"{older.content} {older.context}"))
+    return len(told & known) >= KNOWN * len(told)
 
 
-def size(context: str, *, most_words: int = MOST_WORDS, most_cjk: int = MOST_CJK) -> float:
-    """The share of the bound that a context uses: words / most_words + CJK characters / most_cjk."""
-    units = words(normalise(context))
-    cjk = sum(not unit.isascii() and len(unit) == 1 for unit in units)
-    return (len(units) - cjk) / most_words + cjk / most_cjk
+@lru_cache(maxsize=64)  # one newer note meets several older ones
+def _content(statement: str) -> frozenset[str]:
+    return frozenset(content_words(statement))
 
 
+def size(text: str, *, most_words: int = MOST_WORDS, most_cjk: int = MOST_CJK) -> float:
+    """The share of a bound that a text uses: words / most_words + characters of unspaced scripts / most_cjk."""
+    if not has_unspaced(text):
+        return len(text.split()) / most_words
+    spaced, characters = _UNSPACED.subn(" ", text)
+    return len(spaced.split()) / most_words + characters / most_cjk
+
+
+@lru_cache(maxsize=64)
 def _cut(text: str) -> str:
     """The text, or as much of its beginning as a piece may have, ended by an ellipsis."""
     if size(text, most_words=PIECE_WORDS, most_cjk=PIECE_CJK) <= 1.0:
         return text
-    kept = text[: 6 * PIECE_WORDS]
+    kept = " ".join(text.split()[:PIECE_WORDS])
     while size(kept, most_words=PIECE_WORDS, most_cjk=PIECE_CJK) > 1.0:
-        kept = kept.rsplit(" ", 1)[0] if " " in kept.strip() else kept[: len(kept) * 3 // 4]
+        kept = kept[: len(kept) * 9 // 10]
     return kept.rstrip(" ,;:、，；：") + "…"
 
 

@@ -68,11 +68,21 @@ def _link(note: Note, neighbour: Neighbour, score: float) -> Link:
 
 
 def _labels(note: Note) -> frozenset[str]:
-    return frozenset(normalise(label) for label in (*note.keywords, *note.tags))
+    return _normalised((*note.keywords, *note.tags))
 
 
 def _names(note: Note) -> frozenset[str]:
-    return frozenset(name_key(name) for name in note.names)
+    return _name_keys(note.names)
+
+
+@lru_cache(maxsize=4096)  # the same notes come round as neighbours again and again
+def _normalised(labels: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(normalise(label) for label in labels)
+
+
+@lru_cache(maxsize=4096)
+def _name_keys(names: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(name_key(name) for name in names)
 
 
 def _link_count(note: Note) -> int:
