@@ -80,6 +80,8 @@ def keywords(text: str, *, limit: int = 8, named: Sequence[str] | None = None) -
     `named` are the `names` of the text when the caller has them already; they are looked for otherwise.
     """
     named = names(text) if named is None else named
+    if len(named) >= limit:
+        return tuple(named[:limit])
     rest = text
     for name in named:
         rest = rest.replace(name, " | ")

@@ -15,7 +15,7 @@ _TITLE = re.compile(
 
 _HONORIFIC = "|".join(name_words.JAPANESE_HONORIFICS)
 _ADDRESSED = re.compile(
-    rf"([{KATAKANA}]{{2,}}|[{HAN}]{{1,4}})(?:{_HONORIFIC})"
+    rf"((?<![{KATAKANA}])[{KATAKANA}]{{2,20}}|[{HAN}]{{1,4}})(?:{_HONORIFIC})"
     # A name in hiragana needs a clear start: nothing Japanese before it, or one particle after a word.
     rf"|(?:(?<![{HIRAGANA}{HAN}{KATAKANA}])|(?<=[^{HIRAGANA}][はがとのにをもで]))([{HIRAGANA}]{{2,4}})(?:さん|くん|君|ちゃん)"
 )
