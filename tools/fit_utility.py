@@ -2,10 +2,11 @@
 
     python tools/fit_utility.py --locomo locomo10.json --msc valid.jsonl.gz [--write]
 
-A candidate is a turn. Its label: in LoCoMo, that the evidence of any question names it; in Multi-Session Chat, that
-people wrote down a fact about its speaker from it. Logistic regression on standardised features with an L2 penalty,
-each data set and each class weighing the same. Prints, for each data set, the ROC AUC on conversations that were left
-out, and with --write ships the fit on everything. The data stays where it is: only coefficients are kept.
+A candidate is what extraction drafts from a page of five turns. Its label is its turn's: in LoCoMo, that the evidence
+of any question names the turn; in Multi-Session Chat, that people wrote down a fact about its speaker from it. Logistic
+regression on standardised features with an L2 penalty, each data set and each class weighing the same. Prints, for each
+data set, the area under the ROC curve on conversations that were left out, and with --write ships the fit on
+everything. The data stays where it is: only coefficients are kept.
 """
 
 from __future__ import annotations
@@ -17,56 +18,43 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import groupby, islice
 from pathlib import Path
 
 import numpy as np
 
-from memstrata.extract.cues import cues_of
+from memstrata.extract.candidates import draft
 from memstrata.gate.utility import FEATURES, utility_features
-from memstrata.text.names import names
 from memstrata.types import Candidate, Part, Turn
 
 TARGET = Path(__file__).parent.parent / "src/memstrata/gate/data/utility.toml"
 TURN_ID = re.compile(r"D:?(\d+):0*(\d+)")
+PAGE = 5
 START = datetime(2023, 1, 1, tzinfo=UTC)
 HEADER = """\
 # Coefficients of the offline utility estimator: ln(p / (1 - p)) = intercept + sum of coefficient * feature.
-# The features are described in gate/utility.py. Fitted by tools/fit_utility.py on whole turns: of LoCoMo (does any
-# question's evidence name the turn?) and of Multi-Session Chat (did people write down a fact from it?); each data set
-# and each class weighs the same, so that a utility of .5 is even odds between the classes, not a share of turns.
-# Area under the ROC curve on conversations that were left out:
+# The features are described in gate/utility.py. Fitted by tools/fit_utility.py on the candidates that extraction
+# drafts, labelled by their turns: in LoCoMo, does any question's evidence name the turn; in Multi-Session Chat, did
+# people write down a fact from it. Each data set and each class weighs the same, so that a utility of .5 is even odds
+# between the classes, not a share of candidates. Area under the ROC curve on conversations that were left out, over
+# candidates, and over all turns (a turn has its best candidate's utility; one without candidates comes last):
 """
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Features, labels and the conversation of each turn of a data set."""
+    """Features, label, conversation and turn of each candidate of a data set."""
 
     x: np.ndarray
     y: np.ndarray
     group: np.ndarray
+    turn: np.ndarray
+    labels: list[list[bool]]  # of every turn, by conversation
 
 
 def turn_of(no: int, session: str, speaker: str, text: str, caption: str | None, at: datetime) -> Turn:
     parts = (Part("image", caption=caption),) if caption else ()
     return Turn(no, str(no), None, session, no, "user", speaker, text, at, at, "user", parts=parts)
-
-
-def whole_turn(turn: Turn) -> Candidate:
-    """The turn as one candidate."""
-    cues = cues_of(turn.text, "en")
-    return Candidate(
-        text=turn.text,
-        speaker=turn.speaker,
-        kind="fact",
-        evidence=(turn.no,),
-        said_at=turn.at,
-        names=names(turn.text, speaker=turn.speaker),
-        negated=cues.negated,
-        hedged=cues.hedged,
-        hearsay=cues.hearsay,
-        question=cues.question,
-    )
 
 
 def locomo(path: Path) -> Iterator[tuple[list[Turn], list[bool]]]:
@@ -109,18 +97,29 @@ def msc(path: Path) -> Iterator[tuple[list[Turn], list[bool]]]:
             yield turns, labels
 
 
+def candidates_of(turns: list[Turn]) -> Iterator[tuple[Candidate, Turn]]:
+    """Each candidate of a conversation with the turn it quotes; pages of five, as in the tiers."""
+    for _, group in groupby(turns, key=lambda turn: turn.session):
+        session = list(group)
+        by_number = {turn.no: turn for turn in session}
+        for first in range(0, len(session), PAGE):
+            before, after = session[max(0, first - PAGE) : first], session[first + PAGE : first + 2 * PAGE]
+            for candidate in draft(session[first : first + PAGE], before=before, after=after):
+                if candidate.rule is None:
+                    yield candidate, by_number[candidate.evidence[0]]
+
+
 def rows(conversations: Iterator[tuple[list[Turn], list[bool]]]) -> Rows:
-    """The features of every turn of a data set."""
-    features: list[list[float]] = []
-    labels: list[bool] = []
-    groups: list[int] = []
+    """The features of every candidate of a data set, with the label of its turn."""
+    found = []
+    labels = []
     for number, (turns, wanted) in enumerate(conversations):
-        for index, turn in enumerate(turns):
-            before = turns[index - 1] if index and turns[index - 1].session == turn.session else None
-            features.append(list(utility_features(whole_turn(turn), turn, before).values()))
-        labels += wanted
-        groups += [number] * len(turns)
-    return Rows(np.array(features), np.array(labels, dtype=float), np.array(groups))
+        labels.append(wanted)
+        for candidate, turn in candidates_of(turns):
+            values = utility_features(candidate, turn).values()
+            found.append(([*values], wanted[turn.no], number, turn.no))
+    x, y, group, turn_no = (np.array(column, dtype=float) for column in zip(*found, strict=True))
+    return Rows(x, y, group, turn_no, labels)
 
 
 def fit(sets: list[tuple[np.ndarray, np.ndarray]], penalty: float = 3.0) -> tuple[float, np.ndarray]:
@@ -160,34 +159,44 @@ def auc(y: np.ndarray, score: np.ndarray) -> float:
     return float((ranks[positive].sum() - ones * (ones + 1) / 2) / ones / zeros)
 
 
-def held_out(target: Rows, other: list[Rows], folds: int) -> float:
-    """AUC over all turns of the data set, each scored by a fit that saw none of its conversation."""
+def held_out(target: Rows, other: list[Rows], folds: int) -> str:
+    """AUC over candidates and over turns, each scored by a fit that saw none of its conversation."""
     scores = np.zeros(len(target.y))
     extra = [(each.x, each.y) for each in other]
     for fold in range(folds):
         out = target.group % folds == fold
         intercept, coefficients = fit([(target.x[~out], target.y[~out]), *extra])
         scores[out] = intercept + target.x[out] @ coefficients
-    return auc(target.y, scores)
+    return areas(target, scores)
+
+
+def areas(target: Rows, scores: np.ndarray) -> str:
+    """AUC over candidates and over turns of these scores."""
+    best = [np.full(len(labels), -np.inf) for labels in target.labels]
+    for score, group, turn in zip(scores, target.group, target.turn, strict=True):
+        best[int(group)][int(turn)] = max(best[int(group)][int(turn)], score)
+    over_turns = auc(np.concatenate(target.labels).astype(float), np.concatenate(best))
+    return f"{auc(target.y, scores):.3f} over {len(scores)} candidates, {over_turns:.3f} over turns"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--locomo", type=Path, required=True)
     parser.add_argument("--msc", type=Path, required=True)
+    parser.add_argument("--chains", type=int, default=200, help="of Multi-Session Chat, the first so many")
     parser.add_argument("--write", action="store_true", help="ship the coefficients")
     arguments = parser.parse_args()
     first = rows(locomo(arguments.locomo))
-    second = rows(msc(arguments.msc))
+    second = rows(islice(msc(arguments.msc), arguments.chains))
     conversations = int(first.group.max()) + 1
     measured = {
         f"LoCoMo, {conversations} conversations, leave one out": held_out(first, [second], conversations),
         "LoCoMo, leave one out, fitted on LoCoMo alone": held_out(first, [], conversations),
-        "Multi-Session Chat, five folds of chains": held_out(second, [first], 5),
+        f"Multi-Session Chat, {arguments.chains} chains, five folds": held_out(second, [first], 5),
         "Multi-Session Chat, fitted on LoCoMo alone": held_across(second, first),
     }
     intercept, coefficients = fit([(first.x, first.y), (second.x, second.y)])
-    lines = [f"# - {what}: {value:.3f}" for what, value in measured.items()]
+    lines = [f"# - {what}: {value}" for what, value in measured.items()]
     lines += ["", f"intercept = {intercept:.4f}", "", "[coefficients]"]
     lines += [f"{name} = {value:.4f}" for name, value in zip(FEATURES, coefficients, strict=True)]
     text = HEADER + "\n".join(lines) + "\n"
@@ -196,9 +205,9 @@ def main() -> None:
         TARGET.write_text(text, encoding="utf-8")
 
 
-def held_across(target: Rows, source: Rows) -> float:
+def held_across(target: Rows, source: Rows) -> str:
     intercept, coefficients = fit([(source.x, source.y)])
-    return auc(target.y, intercept + target.x @ coefficients)
+    return areas(target, intercept + target.x @ coefficients)
 
 
 if __name__ == "__main__":

@@ -54,8 +54,8 @@ def test_features_of_the_record_and_of_the_turns_around() -> None:
     )
     assert {"names", "event_time", "slot", "negated", "hedged", "kind_plan"} < features(rich)
     own = turn("It rained. Did it at yours?", parts=(Part("image", caption="a wet street"),))
-    assert {"turn_asks", "caption", "answers"} < features(say("It rained"), own, turn("How was it?"))
-    assert "answers" not in features(say("It rained"), own, turn("It was fine."))
+    assert {"turn_asks", "caption", "answers"} < features(say("It rained", context='Ben: "How was it?"'), own)
+    assert "answers" not in features(say("It rained", context='Ben: "It was fine."'), own)
 
 
 @pytest.mark.parametrize("kind", KINDS)
