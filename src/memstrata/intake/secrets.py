@@ -55,8 +55,8 @@ LIBRARY_DETECTORS: Mapping[str, tuple[str, str]] = {
     "TelegramBotTokenDetector": ("telegram_token", "telegram_token"),
     "TwilioKeyDetector": ("twilio", "twilio_key"),
 }
-_TOKEN_RUN = re.compile(r"(?<![A-Za-z0-9_-])[A-Za-z0-9_-]{16,}")
-_LIBRARY_RUN = re.compile(r"(?<![A-Za-z0-9_-])[A-Za-z0-9_-]{20,}")
+_TOKEN_RUN = re.compile(r"[A-Za-z0-9_\-+/=.~:]{16,}")
+_LIBRARY_RUN = re.compile(r"[A-Za-z0-9_+/-]{20,}")  # shorter than any real token that the library knows
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _PROVIDER = re.compile(
     "(?<![A-Za-z0-9])(?:" + "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in PROVIDER_TOKENS.items()) + ")"
@@ -95,6 +95,7 @@ _API_LABEL = re.compile(
     r"[^!-~\n。！？]{0,8}[:=\s]{0,3}[\"'`]?([A-Za-z0-9_\-+/=.~]{12,})",
     re.I,
 )  # fmt: skip
+_LABELLED_RUN = re.compile(r"[A-Za-z0-9_\-+/=.~]{12,}")  # the least that a labelled key or a bearer token has
 _BEARER = re.compile(
     r"(?i:\bbearer|\bauthorization: ?(?:token|basic)|\bbasic)\s+(?=[a-z\-]{0,200}[A-Z0-9])([A-Za-z0-9._~+/=-]{12,})"
 )
@@ -129,10 +130,12 @@ def find_secrets(text: str) -> Iterator[Span]:
     if "PRIVATE KEY" in text or "PuTTY" in text:
         yield from _private_keys(text)
     lowered = text.lower()
-    if any(cue in lowered for cue in API_CUES):
+    if not any(cue in lowered for cue in API_CUES):
+        return
+    yield from _groups(_SEED_PHRASE, text, "seed_phrase")
+    if _LABELLED_RUN.search(text):
         yield from (span for span in _groups(_API_LABEL, text, "api_key") if _is_random(text[span[0] : span[1]]))
         yield from _groups(_BEARER, text, "bearer_token")
-        yield from _groups(_SEED_PHRASE, text, "seed_phrase")
 
 
 def _provider_tokens(text: str) -> Iterator[Span]:
