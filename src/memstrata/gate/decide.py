@@ -10,7 +10,7 @@ from typing import Any, Literal
 from memstrata.gate.policy import SIGNALS, Policy, Weights
 from memstrata.gate.rules import RULES, rule_for
 from memstrata.gate.signals import age_hours, confidence, happened_at, novelty, recency, support, type_prior
-from memstrata.gate.utility import ESTIMATOR, estimate_utility
+from memstrata.gate.utility import ESTIMATOR, estimate_utility, is_of_listener
 from memstrata.notes.classify import Relation
 from memstrata.text.tokens import words
 from memstrata.types import Candidate, Decision, Signals, Turn
@@ -88,6 +88,7 @@ def _facts(
         "utility_from": utility_from,
         "support": _support(candidate, sources),
         "sources": [turn.id for turn in sources],
+        "of_listener": is_of_listener(candidate.text),
         "agreeing": agreeing,
         "relation": relation.kind,
         "relation_reason": relation.reason,
@@ -116,6 +117,7 @@ def _judge(candidate: Candidate, facts: Mapping[str, Any], policy: Policy) -> Ve
             hedged=candidate.hedged,
             hearsay=candidate.hearsay,
             question=candidate.question,
+            of_listener=facts["of_listener"],
             agreeing=facts["agreeing"],
         ),
         novelty=1.0 if facts["relation"] == "revision" else novelty(facts["similarity"]),

@@ -19,12 +19,13 @@ from memstrata.types import Candidate, Kind, Trust
 HEDGED = 0.8  # "I think", "maybe", たぶん, 可能
 HEARSAY = 0.75  # "Tom says that Ana moved": said of somebody, by somebody else
 QUESTION = 0.5  # "Did you hear that Ana moved?": the statement is only implied
+LISTENER = 0.7  # "You must love it there": of the listener, who would know better
 AGREEMENT = 0.5  # each other turn that says the same halves what is missing to 1
 TRUST: Mapping[Trust, float] = MappingProxyType(
-    {"user": 1.0, "import": 1.0, "assistant": 0.8, "tool": 0.6, "web": 0.5, "system": 0.0}
+    {"user": 0.9, "import": 0.9, "assistant": 0.75, "tool": 0.6, "web": 0.5, "system": 0.0}
 )
-"""How far the word of a class of speaker is taken. Starting values: a person's own word is the reference; an assistant
-often restates, a tool's output is about the world rather than the user, a web page may be written by anyone."""
+"""How far the single word of a class of speaker is taken; only agreement brings it nearer to 1. Starting values: an
+assistant often restates, a tool's output is about the world rather than the user, anyone may write a web page."""
 
 _HOUR = timedelta(hours=1)
 
@@ -41,16 +42,23 @@ def support(candidate_words: Sequence[str], sources: Sequence[Sequence[str]]) ->
 
 
 def confidence(
-    supported: float, *, trust: Trust, hedged: bool, hearsay: bool, question: bool, agreeing: int = 0
+    supported: float,
+    *,
+    trust: Trust,
+    hedged: bool,
+    hearsay: bool,
+    question: bool,
+    of_listener: bool = False,
+    agreeing: int = 0,
 ) -> float:
     """How far the candidate can be believed, in [0, 1].
 
-    c = support * TRUST[trust] * HEDGED? * HEARSAY? * QUESTION?, then 1 - (1 - c) * AGREEMENT ** agreeing, where
-    `agreeing` counts other turns, not cited by the candidate, that say the same. Agreement cannot raise what has no
-    support at all. A verbatim plain statement of a user has 1. Constant time.
+    c = support * TRUST[trust] * HEDGED? * HEARSAY? * QUESTION? * LISTENER?, then 1 - (1 - c) * AGREEMENT ** agreeing,
+    where `agreeing` counts other turns, not cited by the candidate, that say the same. Agreement cannot raise what has
+    no support at all. A user's plain verbatim statement has .9, with one turn that agrees .95. Constant time.
     """
     believed = supported * TRUST[trust]
-    for applies, factor in ((hedged, HEDGED), (hearsay, HEARSAY), (question, QUESTION)):
+    for applies, factor in ((hedged, HEDGED), (hearsay, HEARSAY), (question, QUESTION), (of_listener, LISTENER)):
         if applies:
             believed *= factor
     if believed == 0.0:

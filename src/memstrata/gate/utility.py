@@ -80,14 +80,10 @@ def utility_features(candidate: Candidate, turn: Turn | None = None) -> dict[str
     """The value of each of `FEATURES`, in their order."""
     text = candidate.text.casefold()
     whole = turn.text.casefold() if turn is not None else text
-    words = _words(text)
-    known = frozenset(words)
-    folded = f" {' '.join(words)} "
-    found = {name: float(cues.found(text, known, folded)) for name, cues in _cues().items()}
     asks = candidate.question or _ASKS.search(text) is not None
     values = {
-        "length": log1p(_length(text, words)),
-        "turn_length": log1p(_length(whole, _words(whole))),
+        "length": log1p(_length(text)),
+        "turn_length": log1p(_length(whole)),
         "digits": float(_DIGIT.search(text) is not None),
         "names": log1p(len(candidate.names)),
         "event_time": float(candidate.event is not None),
@@ -100,9 +96,15 @@ def utility_features(candidate: Candidate, turn: Turn | None = None) -> dict[str
         "answers": float(_ASKS.search(candidate.context) is not None),
         "turn_asks": float(not asks and _ASKS.search(whole) is not None),
         **{f"kind_{kind}": float(candidate.kind == kind) for kind in KINDS if kind != "fact"},
-        **found,
+        **_cues_in(text),
     }
     return {name: values[name] for name in FEATURES}
+
+
+def is_of_listener(text: str) -> bool:
+    """Whether a statement speaks of "you" and not of the speaker: what it says, another would know better."""
+    found = _cues_in(text.casefold())
+    return bool(found["second_person"] and not found["first_person"])
 
 
 @lru_cache
@@ -112,14 +114,22 @@ def default_model() -> UtilityModel:
     return UtilityModel(intercept=table["intercept"], coefficients=table["coefficients"])
 
 
+@lru_cache(maxsize=16)  # the same candidate is looked at from several sides
+def _cues_in(text: str) -> Mapping[str, float]:
+    words = _words(text)
+    known, folded = frozenset(words), f" {' '.join(words)} "
+    return {name: float(cues.found(text, known, folded)) for name, cues in _cues().items()}
+
+
 def _words(text: str) -> list[str]:
     """The words of casefolded text in scripts that write spaces, apostrophes straight."""
     plain = text.replace("’", "'")
     return (_ASCII_WORD if plain.isascii() else _WORD).findall(plain)
 
 
-def _length(text: str, words: list[str]) -> float:
+def _length(text: str) -> float:
     """Words; of a script without spaces two characters count as one."""
+    words = _words(text)
     return len(words) if text.isascii() else len(words) + len(_UNSPACED.findall(text)) / 2
 
 

@@ -14,9 +14,13 @@ from typing import Any, Literal
 from memstrata.text.names import name_key
 from memstrata.text.overlap import jaccard
 from memstrata.text.tokens import content_words, normalise, numbers, statement_key
-from memstrata.types import Candidate, EventTime, Note, Slot
+from memstrata.types import Candidate, EventTime, Note, Slot, Turn
 
 DUPLICATE = 0.95
+AGREES = 0.8  # cosine from which another statement of the same subject counts as agreeing
+SHARED_WORDS = (
+    0.5  # Jaccard of the content words of a duplicate: an encoder may not tell texts of its weak languages apart
+)
 SAME_WORDS = 0.8  # Jaccard of the content words, beside the opposites, from which two statements say the same thing
 _FEELING = "feels_about"  # slots whose value is itself the polarity
 _OCCASIONS = ("event", "ephemeral")  # what happened once does not revise what happened another time
@@ -60,7 +64,8 @@ def classify(
     sorted by falling similarity. `nearest_candidate` is the highest cosine to candidates of the scope that did not
     become notes; it lowers novelty and makes nothing a duplicate.
 
-    Duplicate: the equal statement, or cosine >= `duplicate` with the same subject, names, numbers, dates and polarity.
+    Duplicate: the equal statement, or cosine >= `duplicate` with the same subject, names, numbers, dates and polarity
+    and half of the content words.
     Revision: the same subject and single-valued slot with another value, or the opposite of the same statement
     ("loves" / "hates"). A superseded note counts only as a duplicate, and only while it held.
     """
@@ -79,6 +84,23 @@ def classify(
     if nearest is None:
         return Relation("new", None, None, "nothing like it is known")
     return Relation("new", nearest.note, nearest.similarity, f"nearest to {nearest.note.id}, but not the same")
+
+
+def agreeing_turns(candidate: Candidate, sources: Sequence[Turn], neighbours: Sequence[Neighbour]) -> int:
+    """How many turns beside the cited ones (`sources`) say much the same; they raise the candidate's confidence.
+
+    Counted are the evidence turns of current notes with cosine >= .8, the same subject and the same polarity.
+    """
+    saying = {
+        evidence.id
+        for each in neighbours
+        if each.similarity >= AGREES
+        and each.note.state == "current"
+        and each.note.negated == candidate.negated
+        and _subject(each.note) == _subject(candidate)
+        for evidence in each.note.evidence
+    }
+    return len(saying - {turn.id for turn in sources})
 
 
 def _held_at(note: Note, at: datetime) -> bool:
@@ -101,6 +123,7 @@ def _duplicates(candidate: Candidate, neighbour: Neighbour, threshold: float) ->
         and numbers(candidate.text) == numbers(_statement(note))
         and _same_date(candidate.event, note.event, missing_agrees=False)
         and candidate.negated == note.negated
+        and jaccard(_words(candidate.text), _words(_statement(note))) >= SHARED_WORDS
         and not _opposed(_words(candidate.text), _words(_statement(note)))
     )
     if not same:

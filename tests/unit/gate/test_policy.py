@@ -45,7 +45,9 @@ def test_the_default_gives_every_signal_a_weight_and_strict_asks_for_more() -> N
 def test_an_own_file(tmp_path: Path) -> None:
     text = (Path(__file__).parents[3] / "src/memstrata/gate/data/memstrata.toml").read_text(encoding="utf-8")
     mine = tmp_path / "mine.toml"
-    mine.write_text(text.replace('name = "memstrata"', 'name = "mine"') + "\n[theta_by_kind]\nplan = 0.9\n")
+    mine.write_text(
+        text.replace('name = "memstrata"', 'name = "mine"').replace("[theta_by_kind]", "[theta_by_kind]\nplan = 0.9")
+    )
     policy = load_policy(str(mine))
     assert policy.name == "mine"
     assert policy.theta_of("plan") == 0.9

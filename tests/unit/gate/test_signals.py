@@ -38,8 +38,8 @@ def test_support_reads_several_turns_as_one() -> None:
 
 def test_confidence_falls_with_every_doubt_and_rises_with_agreement() -> None:
     plain = confidence(1.0, **PLAIN)
-    assert plain == 1.0
-    doubts = [confidence(1.0, **{**PLAIN, doubt: True}) for doubt in ("hedged", "hearsay", "question")]
+    assert plain == 0.9
+    doubts = [confidence(1.0, **{**PLAIN, doubt: True}) for doubt in ("hedged", "hearsay", "question", "of_listener")]
     assert all(0.3 < value < plain for value in doubts)
     assert confidence(1.0, **{**PLAIN, "trust": "web"}) < confidence(1.0, **{**PLAIN, "trust": "assistant"}) < plain
     once, twice = (confidence(0.5, **PLAIN, agreeing=n) for n in (1, 2))

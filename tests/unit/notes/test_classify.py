@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from memstrata.notes.classify import Neighbour, classify
-from memstrata.types import Candidate, EventTime, Note, Slot
+from memstrata.notes.classify import Neighbour, agreeing_turns, classify
+from memstrata.types import Candidate, EventTime, Evidence, Note, Slot, Turn
 
 AT = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
 
@@ -123,6 +123,29 @@ def test_opposites_of_other_things_or_occasions_revise_nothing() -> None:
     assert classify(say("I don't hate cilantro", negated=True), [love]).kind == "new"
     went = near(say("I went to the gym", kind="event"), 0.9)
     assert classify(say("I didn't go to the gym", kind="event", negated=True), [went]).kind == "new"
+
+
+@pytest.mark.parametrize(
+    "before, after",
+    [
+        ("I keep a dog at home", "I grow tulips outside"),
+        ("私は犬を飼っています", "私は猫を飼っています"),
+        ("我常常喝茶", "我常常喝咖啡"),
+    ],
+)
+def test_an_encoder_that_cannot_tell_texts_apart_makes_no_duplicates(before: str, after: str) -> None:
+    assert classify(say(after), [near(say(before), 0.99)]).kind == "new"
+
+
+def test_turns_that_agree_are_counted_once_and_without_the_cited_ones() -> None:
+    turn = Turn(1, "t1", None, "s1", 1, "user", "Ana", "I row", AT, AT, "user")
+    voices = tuple(Evidence(f"t{n}", "s1", n, AT, "user", "Ana", "I row") for n in (1, 2, 3))
+    row = say("I row")
+    around = [near(row, 0.9, evidence=voices), near(row, 0.8, id="n2", evidence=voices[1:])]
+    assert agreeing_turns(row, [turn], around) == 2
+    assert agreeing_turns(replace(row, negated=True), [turn], around) == 0
+    assert agreeing_turns(replace(row, speaker="Ben"), [turn], around) == 0
+    assert agreeing_turns(row, [turn], [near(row, 0.79, evidence=voices)]) == 0
 
 
 def test_another_value_of_the_same_slot_revises() -> None:
