@@ -14,7 +14,6 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
-from memstrata.errors import TimeError
 from memstrata.text.when import cjk, cjk_words, english
 from memstrata.text.when.rules import Reading, TimeMention, apply
 from memstrata.text.when.spans import Anchor
@@ -28,7 +27,8 @@ _FOLDING = str.maketrans(
     | {chr(ord("A") + n): chr(ord("a") + n) for n in range(26)}
     | cjk_words.FOLDED
 )
-_SINCE = re.compile(r"\bsince\b|から|以来|以來|从|從|自")
+_SINCE_BEFORE = re.compile(r"(?:\bsince(?:\s+the)?|自从?|自從)\s*$", re.IGNORECASE)
+_SINCE_AFTER = re.compile(r"から(?!.{1,12}まで)|以来|以來|起|至今|到现在|到現在|开始|開始")
 
 
 def find_times(text: str, said_at: datetime, *, language: str | None = None) -> list[TimeMention]:
@@ -38,31 +38,33 @@ def find_times(text: str, said_at: datetime, *, language: str | None = None) -> 
     "und"; in a language other than en, ja and zh nothing is looked for, since "mar" and "sat" are other words there.
     Never raises on any text; raises TimeError for a naive `said_at`.
     """
-    if said_at.tzinfo is None or said_at.utcoffset() is None:
-        raise TimeError()
+    anchor = Anchor.of(said_at)
     if language not in _LANGUAGES:
         return []
     folded = _fold(text)
     found: list[TimeMention] = []
     if cues := english.cues_in(folded):
-        reading = Reading(text, folded, Anchor.of(said_at), english.tense_of)
+        reading = Reading(text, folded, anchor, english.tense_of)
         found += apply(english.RULES, cues, reading)
     if not text.isascii() and (cues := cjk.cues_in(folded)):
-        reading = Reading(text, folded, Anchor.of(said_at), cjk.tense_of)
+        reading = Reading(text, folded, anchor, cjk.tense_of)
         found += apply(cjk.RULES, cues, reading)
     return _longest(found)
 
 
 def find_ranges(query: str, now: datetime, *, language: str | None = None) -> list[EventTime]:
     """The times that a query asks about, against the asker's now: "since March" reaches from March to today's end."""
-    today = Anchor.of(now).day(0) if now.tzinfo is not None else None
-    ranges = []
-    for mention in find_times(query, now, language=language):
-        event = mention.event
-        around = query[max(0, mention.start - 8) : mention.end + 2]
-        if today is not None and _SINCE.search(around.lower()) and event.start < today.end:
-            event = EventTime(event.start, max(event.end, today.end), event.precision)
-        ranges.append(event)
+    mentions = find_times(query, now, language=language)
+    ranges = [mention.event for mention in mentions]
+    for n, mention in enumerate(mentions):
+        since = (
+            mention.text[:5].lower() == "since"
+            or _SINCE_BEFORE.search(query, max(0, mention.start - 12), mention.start)
+            or _SINCE_AFTER.match(query, mention.end)
+        )
+        today = Anchor.of(now).day(0)
+        if since and mention.event.end < today.end:
+            ranges[n] = EventTime(mention.event.start, today.end, mention.event.precision)
     return ranges
 
 

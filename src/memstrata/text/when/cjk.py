@@ -40,8 +40,8 @@ _ON_WEEKDAY = (
     r"(?:[（(]?(?:[月火水木金土日](?:曜日?)?[）)]|[月火水木金土日]曜日?|(?:周|星期|礼拜)[一二三四五六日天][）)]?))?"
 )
 
-_FUTURE = re.compile(words.FUTURE)
-_PAST = re.compile(words.PAST)
+_TENSE = re.compile(rf"(?P<past>{words.PAST})|(?P<future>{words.FUTURE})")
+_KANA = re.compile("[ぁ-ヶ]")
 _SENTENCE_END = re.compile(r"[。！？!?\n]")
 _TENSE_REACH = 80  # characters on either side that may tell the tense
 
@@ -50,12 +50,15 @@ def tense_of(folded: str, start: int, end: int) -> Tense | None:
     """The tense of the sentence around folded[start:end], None when nothing tells."""
     before = _SENTENCE_END.split(folded[max(0, start - _TENSE_REACH) : start])[-1]
     after = _SENTENCE_END.split(folded[end : end + _TENSE_REACH], maxsplit=1)[0]
-    for part in (after, before):  # Japanese tells it at the end
-        if _PAST.search(part):
-            return "past"
-        if _FUTURE.search(part):
-            return "future"
-    return None
+    # Chinese tells it soon after the time (周五我要去…了), Japanese at the end of the sentence (見た後に行く予定).
+    told = [match.lastgroup for match in _TENSE.finditer(after)]
+    if told:
+        group = told[-1] if _KANA.search(after) else told[0]
+    else:
+        group = next((match.lastgroup for match in _TENSE.finditer(before)), None)
+    if group is None:
+        return None
+    return "past" if group == "past" else "future"
 
 
 def numeral(text: str) -> int:
@@ -97,6 +100,17 @@ def _ago_or_ahead(match: re.Match[str], reading: Reading) -> EventTime | None:
     if unit == "year" and number >= 1000:
         return None  # 2023年前: before 2023
     return reading.anchor.away(number if ahead else -number, unit)
+
+
+def _half_year(match: re.Match[str], reading: Reading) -> EventTime | None:
+    if match["side"] == "前":
+        return reading.anchor.away_about(5, 7, "month")
+    return None if reading.tense(match) == "past" else reading.anchor.away_about(-7, -5, "month")
+
+
+def _past_span(match: re.Match[str], reading: Reading) -> EventTime:
+    count = FEW[1] if match["few"] else numeral(match["number"])
+    return reading.anchor.past(count, words.UNITS[match["unit"]])
 
 
 def _week(match: re.Match[str], reading: Reading) -> EventTime | None:
@@ -152,7 +166,7 @@ def _decade(match: re.Match[str], reading: Reading) -> EventTime:
     return reading.anchor.year_of(decade if decade > 100 else 1900 + decade, years=10, precision="decade")
 
 
-# 晚上周五, 一下周末, 这周围, 上周游: no week is meant. Three characters of weekdays cannot be told from their unit.
+# 晚上周五, 一下周末, 这周围, 上周游: no week is meant.
 _ZH_WEEK = rf"(?<![一以之晚早马地天身路楼])(?P<zh>{_any(words.WEEKS_ZH)})个?(?:周(?![围边游刊报年期岁密])|星期|礼拜)"
 _JA_WEEK = rf"(?<![本原后近])(?P<ja>{_any(words.WEEKS_JA)})(?!间)"
 _WEEKDAY_ZH = "[一二三四五六日天]"
@@ -165,10 +179,21 @@ RULES: tuple[Rule, ...] = (
         frozenset("昨今明天日うたさと"),
     ),
     Rule(
-        re.compile(rf"{_NOT_COUNTED}{_COUNT}{_UNIT}(?:以|之)?(?P<side>[前后])(?!半)"),
+        re.compile(
+            rf"{_NOT_COUNTED}{_COUNT}{_UNIT}(?:ほど|くらい|ぐらい|左右|多)?(?:以|之)?(?P<side>[前后])(?![半期往])"
+        ),
         _ago_or_ahead,
         frozenset("前后"),
     ),
+    Rule(
+        re.compile(rf"{_NOT_COUNTED}半年(?:ほど|くらい|ぐらい)?(?:以|之)?(?P<side>[前后])"), _half_year, frozenset("半")
+    ),
+    Rule(
+        re.compile(rf"(?:{_any(words.FEW_DAYS_AGO)})"),
+        lambda _, reading: reading.anchor.away_about(*FEW, "day"),
+        frozenset("前先"),
+    ),
+    Rule(re.compile(rf"(?:过去|最近)的?{_COUNT}{_UNIT}(?![前后])"), _past_span, frozenset("去近")),
     Rule(
         re.compile(
             rf"(?:{_ZH_WEEK}|{_JA_WEEK})(?:(?P<weekend>末|の?周末)|"
@@ -180,7 +205,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         re.compile(
             rf"{_HABIT}(?:(?P<ja>[月火水木金土日])曜日?(?!大工)|"
-            rf"(?<![{_NUMERAL[1:-1]}几整])(?:周(?!日报)|星期|礼拜)(?P<zh>{_WEEKDAY_ZH})(?![个年月天日周次到至]))"
+            rf"(?<![{_NUMERAL[1:-1]}几整到至])(?:周(?!日报)|星期|礼拜)(?P<zh>{_WEEKDAY_ZH})(?![个年月天日周次到至]))"
         ),
         _weekday,
         frozenset("曜周期拜"),
@@ -204,7 +229,7 @@ RULES: tuple[Rule, ...] = (
         frozenset("月"),
     ),
     Rule(
-        re.compile(rf"{_YEAR}(?:的?の?(?P<season>[春夏秋冬])[天季]?)?(?![代轻级纪间]){_NOT_AT}"),
+        re.compile(rf"{_YEAR}(?:的?の?(?P<season>[春夏秋冬])[天季]?)?(?![代轻级纪间度]){_NOT_AT}"),
         _year,
         frozenset("年し"),
         _needs_turn,

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from memstrata.text.when.spans import Unit
 
-FOLDED = {"週": "周", "後": "后", "兩": "两", "個": "个", "箇": "个", "號": "号", "這": "这", "禮": "礼", "間": "间"}
-FOLDED |= {"鐘": "钟", "時": "时", "晩": "晚", "準": "准", "備": "备", "過": "过", "剛": "刚", "會": "会", "將": "将"}
-FOLDED |= {"畫": "画", "幾": "几", "數": "数", "劃": "划", "計": "计", "從": "从", "說": "说", "證": "证", "發": "发"}
-FOLDED |= {"ヶ": "か", "ケ": "か", "カ": "か", "ヵ": "か", "々": "々"}
+FOLDED = dict(
+    zip(
+        "週後兩個箇號這禮間鐘時晩準備議過剛會將畫幾數劃計從說證發ヶケカヵ",
+        "周后两个个号这礼间钟时晚准备议过刚会将画几数划计从说证发かかかか",
+        strict=True,
+    )
+)
 
 # Days away from the turn's day. The night belongs to the day on which it began.
 DAYS = {
@@ -116,7 +119,15 @@ FEW_WORDS = ("几", "数", "好几")
 DIGITS = {c: n for n, c in enumerate("〇一二三四五六七八九")} | {"零": 0, "两": 2} | {str(n): n for n in range(10)}
 MULTIPLES = {"十": 10, "百": 100, "千": 1000}
 
-# Tense: what follows the time in its sentence is asked first, then what precedes it; past before future.
-# Japanese past ends in た or んだ before an end or a particle; また (again) and あなた (you) do not count.
-PAST = r"(?:(?<![まな])た|んだ|ました|でした)(?=[。、！!？?\s」』）)よねなけがんのかと時りし]|$)|[了过刚曾]|已经"
-FUTURE = r"予定|つもり|だろう|でしょう|しよう|ましょう|たい|楽しみ|打算|准备|计划|[将要想会]|期待"
+FEW_DAYS_AGO = ("前几天", "前两天", "前些天", "先日")
+
+# Tense. Japanese past ends in た or んだ before an end or a particle; また (again) and あなた (you) do not count.
+# 会, 要, 想, 过, 了 are also parts of words (会議, 重要, 思想, 過ごす, 了解).
+PAST = (
+    r"(?:(?<![まな])た|んだ|ました|でした)(?=[。、！!？?\s」』）)よねなけがんのかと時りし]|$)|"
+    r"(?<![終完])了(?!解)|过(?![ぎごき去程度分来节年])|[刚曾]|已经"
+)
+FUTURE = (
+    r"予定|つもり|だろう|でしょう|しよう|ましょう|たい(?!ん|て)|楽しみ|打算|准备|计划|将|期待|"
+    r"(?<![社机开聚宴约])会(?![议話话员員面谈場场社])|(?<![重主需必只])要(?![求点素件])|(?<![思理梦])想(?![法象到起像])"
+)

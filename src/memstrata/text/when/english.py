@@ -28,7 +28,7 @@ from memstrata.types import EventTime
 # Word edges for Latin letters only: in "昨日May 8" there is one between 日 and M, in "María" none after "Mar".
 _B = r"(?<![0-9a-zÀ-ɏ_])"
 _E = r"(?![0-9a-zÀ-ɏ_])"
-_S = r"[\s ]{1,3}"
+_S = r"\s{1,3}"
 
 
 def _any(names: Iterable[str]) -> str:
@@ -44,18 +44,21 @@ _MONTH = rf"(?P<month>{_any(words.MONTHS)})\.?"
 _FULL_MONTH = rf"(?P<month>{_any(words.FULL_MONTHS)})"
 _WEEKDAY = rf"(?P<weekday>{_any(words.WEEKDAYS)})\.?"
 _FULL_WEEKDAY = rf"(?P<weekday>{_any(words.FULL_WEEKDAYS)})"
-_YEAR = r"(?P<year>(?:19|20)[0-9]{2})"
+_YEAR_DIGITS = r"(?P<year>(?:19|20)[0-9]{2})"
+_YEAR = rf"(?P<year>(?:19|20)[0-9]{{2}}|(?:last|this|next){_S}year)"
 _DAY = r"(?P<day>[0-3]?[0-9])"
 _ORDINAL = r"(?P<ordinal>st|nd|rd|th)?"
 _SEASON = rf"(?P<season>{_any(words.SEASONS)})"
 _NUMBER = rf"(?:(?P<number>{_any(words.NUMBERS)}|(?<![.,])[0-9]{{1,4}})|(?P<few>{_any(words.FEW_WORDS)}))"
 _UNIT = rf"(?P<unit>{_any(words.UNITS)})s?"
 _ON_WEEKDAY = rf"(?:(?:{_any(words.WEEKDAYS)})\.?,?{_S}(?:the{_S})?)?"
+_OF_WEEKDAY = rf"(?:{_S}\((?:{_any(words.WEEKDAYS)})\.?\))?"
 
 # What turns a following time into one that was not meant.
-_NOT_AT = re.compile(
-    r"(?:\b(?:before|after|every|each|any|most|from|weeks?[\s]+from|black|good|cyber|super|ruby|than)[\s]+(?:the[\s]+)?)$"
-)
+_NOT_AT = re.compile(rf"\b(?:{words.NOT_AT.replace(' ', _S)}){_S}(?:the{_S})?$")
+_NOT_COUNTED = re.compile(r"(?:-|\b(?:half|and|hundred|thousand)\s+)$")  # half an hour, two and a half years
+_TIMES = re.compile(r"\b(?:once|twice|times)\s+$")
+_FOR = re.compile(r"\bfor(?:\s+the)?\s*$")
 _STRONG_FUTURE = re.compile(rf"\b(?:{words.STRONG_FUTURE})\b")
 _PAST = re.compile(rf"\b(?:{words.PAST}|(?!(?:{words.NOT_PAST})\b)[a-z]{{2,}}ed)\b")
 _WEAK_FUTURE = re.compile(rf"\b(?:{words.WEAK_FUTURE})\b")
@@ -68,6 +71,8 @@ def tense_of(folded: str, start: int, end: int) -> Tense | None:
     before = _SENTENCE_END.split(folded[max(0, start - _TENSE_REACH) : start])[-1]
     after = _SENTENCE_END.split(folded[end : end + _TENSE_REACH], maxsplit=1)[0]
     sentence = f"{before} . {after}"
+    if _FOR.search(before) or folded.startswith("for", start):
+        return "future"  # "I booked it for Friday"
     if _STRONG_FUTURE.search(sentence):
         return "future"
     if _PAST.search(sentence):
@@ -75,8 +80,22 @@ def tense_of(folded: str, start: int, end: int) -> Tense | None:
     return "future" if _WEAK_FUTURE.search(sentence) else None
 
 
+def _preceded(by: re.Pattern[str], match: re.Match[str], reading: Reading) -> bool:
+    return by.search(reading.folded, max(0, match.start() - 20), match.start()) is not None
+
+
 def _excluded(match: re.Match[str], reading: Reading) -> bool:
-    return _NOT_AT.search(reading.folded, max(0, match.start() - 20), match.start()) is not None
+    return _preceded(_NOT_AT, match, reading)
+
+
+def _doubtful_month(match: re.Match[str], reading: Reading) -> bool:
+    return match["month"] in words.DOUBTFUL_MONTHS and not reading.capitalised(match, "month")
+
+
+def _year_number(match: re.Match[str], reading: Reading) -> int:
+    """The year in group "year": "2022", or "last year"."""
+    text = match["year"]
+    return int(text) if text.isdigit() else reading.anchor.today.year + _STEPS[text.split()[0]]
 
 
 def _number(match: re.Match[str]) -> int:
@@ -89,6 +108,8 @@ def _day(match: re.Match[str], reading: Reading) -> EventTime | None:
 
 
 def _ago(match: re.Match[str], reading: Reading) -> EventTime | None:
+    if match["number"] and _preceded(_NOT_COUNTED, match, reading) and not match["number"].isdigit():
+        return None
     unit = words.UNITS[match["unit"]]
     if match["few"]:
         return reading.anchor.away_about(*FEW, unit)
@@ -97,15 +118,12 @@ def _ago(match: re.Match[str], reading: Reading) -> EventTime | None:
 
 def _ahead(match: re.Match[str], reading: Reading) -> EventTime | None:
     """ "In two weeks" is a duration in "I built it in two weeks"; "two weeks from now" never is."""
-    if match["in"] and (reading.tense(match) == "past" or _TIMES.search(reading.folded, 0, match.start())):
+    if match["in"] and (reading.tense(match) == "past" or _preceded(_TIMES, match, reading)):
         return None
     unit = words.UNITS[match["unit"]]
     if match["few"]:
         return reading.anchor.away_about(-FEW[1], -FEW[0], unit)
     return reading.anchor.away(_number(match), unit)
-
-
-_TIMES = re.compile(r"(?:once|twice|times)[\s]+$")
 
 
 def _past_span(match: re.Match[str], reading: Reading) -> EventTime | None:
@@ -176,12 +194,13 @@ def _weekend(match: re.Match[str], reading: Reading) -> EventTime | None:
 def _month(match: re.Match[str], reading: Reading) -> EventTime | None:
     """ "In March", "last May", "early June 2022", "March 2022"."""
     month, which = words.MONTHS[match["month"]], match["which"]
-    doubtful = match["month"] in words.DOUBTFUL_MONTHS and not reading.capitalised(match, "month")
-    if _excluded(match, reading) or (doubtful and which == "this"):
+    if _excluded(match, reading):
+        return None
+    if _doubtful_month(match, reading) and (not which or which in words.DOUBTFUL_AFTER):
         return None
     anchor = reading.anchor
     if match["year"]:
-        return None if doubtful and not which else anchor.month_of(int(match["year"]), month)
+        return anchor.month_of(_year_number(match, reading), month)
     this_year = anchor.today.year
     if which == "last":
         return anchor.month_of(this_year - (month >= anchor.today.month), month)
@@ -193,12 +212,11 @@ def _month(match: re.Match[str], reading: Reading) -> EventTime | None:
 
 
 def _date(match: re.Match[str], reading: Reading) -> EventTime | None:
-    doubtful = match["month"] in words.DOUBTFUL_MONTHS and not reading.capitalised(match, "month")
-    if _excluded(match, reading) or (doubtful and not match["ordinal"]):
+    if _excluded(match, reading) or (_doubtful_month(match, reading) and not match["ordinal"]):
         return None
     month, day = words.MONTHS[match["month"]], int(match["day"])
     if match["year"]:
-        return reading.anchor.on(reading.anchor.today.replace(int(match["year"]), month, day))
+        return reading.anchor.on(reading.anchor.today.replace(_year_number(match, reading), month, day))
     return reading.anchor.date_named(month, day, reading.tense(match))
 
 
@@ -228,7 +246,7 @@ def _decade(match: re.Match[str], reading: Reading) -> EventTime | None:
 def _season(match: re.Match[str], reading: Reading) -> EventTime | None:
     season, which = words.SEASONS[match["season"]], match["which"]
     if match["year"]:
-        return reading.anchor.season_of(int(match["year"]), season)
+        return reading.anchor.season_of(_year_number(match, reading), season)
     if which == "last":
         return reading.anchor.season_named(season, "last")
     if which == "next":
@@ -262,7 +280,7 @@ RULES: tuple[Rule, ...] = (
         _ahead,
         frozenset({"in"}),
     ),
-    Rule(_compile(rf"(?P<in>){_NUMBER}{_S}{_UNIT}{_S}from{_S}(?:now|today)"), _ahead, frozenset({"from"})),
+    Rule(_compile(rf"(?P<in>){_NUMBER}{_S}{_UNIT}{_S}from{_S}(?:now|today)"), _ahead, frozenset({"now", "today"})),
     Rule(
         _compile(
             rf"(?:in|over|during|within){_S}the{_S}(?:last|past){_S}"
@@ -282,7 +300,9 @@ RULES: tuple[Rule, ...] = (
         _CALENDAR_CUES,
     ),
     Rule(
-        _compile(rf"(?P<which>this{_S}past|this{_S}coming|last|past|this|coming|next|on){_S}{_WEEKDAY}"),
+        _compile(
+            rf"(?P<which>this{_S}past|this{_S}coming|last|past|this|coming|next|on){_S}{_WEEKDAY}(?!{_S}(?:of|in){_S}(?!last|this|next))"
+        ),
         _weekday,
         _WEEKDAY_CUES,
     ),
@@ -299,7 +319,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         _compile(
-            rf"(?:(?P<which>last|this|next|in|since|during|until|by|from|early|mid|late|throughout)(?:{_S}|-))?"
+            rf"(?:(?P<which>last|this|next|in|since|during|until|by|for|from|early|mid|late|throughout)(?:{_S}|-))?"
             rf"{_FULL_MONTH}(?:{_OF}{_YEAR})?(?!\.?{_S}[0-9])"
         ),
         _month,
@@ -307,13 +327,18 @@ RULES: tuple[Rule, ...] = (
         has_no_year,
     ),
     Rule(
-        _compile(rf"{_ON_WEEKDAY}{_MONTH}{_S}(?:the{_S})?{_DAY}{_ORDINAL}(?:,?{_S}{_YEAR})?(?![,.:%]?[0-9])"),
+        _compile(
+            rf"{_ON_WEEKDAY}{_MONTH}{_S}(?:the{_S})?{_DAY}{_ORDINAL}(?:(?:,|{_S}of)?{_S}{_YEAR})?{_OF_WEEKDAY}"
+            rf"(?![,.:%]?[0-9])"
+        ),
         _date,
         _MONTH_CUES,
         has_no_year,
     ),
     Rule(
-        _compile(rf"{_ON_WEEKDAY}(?:the{_S})?{_DAY}{_ORDINAL}{_S}(?:of{_S})?{_MONTH}(?:,?{_S}{_YEAR})?"),
+        _compile(
+            rf"{_ON_WEEKDAY}(?:the{_S})?{_DAY}{_ORDINAL}{_S}(?:of{_S})?{_MONTH}(?:(?:,|{_S}of)?{_S}{_YEAR})?{_OF_WEEKDAY}"
+        ),
         _date,
         _MONTH_CUES,
         has_no_year,
@@ -330,7 +355,8 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         _compile(
-            rf"(?:in|since|during|until|by|from|throughout|(?:in{_S})?(?:early|mid|late|the{_S}year))(?:{_S}|-){_YEAR}"
+            rf"(?:in|since|during|until|till|by|from|around|throughout|(?:in{_S})?(?:early|mid|late|the{_S}year))"
+            rf"(?:{_S}|-){_YEAR_DIGITS}"
             rf"(?!['’]?s|[-/.,:%][0-9]|{_S}(?:{words.COUNTED})\b)"
         ),
         _year,

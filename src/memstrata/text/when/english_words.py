@@ -26,8 +26,10 @@ MONTHS = {
     for name in names.split()
 }
 FULL_MONTHS = tuple(name for name in MONTHS if len(name) > 4 or name in ("june", "july", "may"))
-# Also verbs or names: without a capital they are only months beside clear company ("in march", "may 8th").
+# Also verbs or names: without a capital they are months only in clear company ("in march", "may 8th").
 DOUBTFUL_MONTHS = frozenset({"may", "march", "mar", "jan"})
+# Words before a doubtful one that are no such company: "this may be", "the next may be", "bought by may".
+DOUBTFUL_AFTER = frozenset({"this", "last", "next", "by", "for", "from"})
 
 WEEKDAYS = {
     name: number
@@ -48,9 +50,7 @@ FULL_WEEKDAYS = tuple(name for name in WEEKDAYS if name.endswith("day"))
 
 SEASONS = {"spring": "spring", "summer": "summer", "autumn": "autumn", "fall": "autumn", "winter": "winter"}
 
-NUMBERS = {
-    "a": 1,
-    "an": 1,
+_ONES = {
     "one": 1,
     "two": 2,
     "three": 3,
@@ -64,14 +64,19 @@ NUMBERS = {
     "eleven": 11,
     "twelve": 12,
     "fifteen": 15,
-    "twenty": 20,
-    "thirty": 30,
-    "forty": 40,
-    "fifty": 50,
-    "a couple of": 2,
-    "a couple": 2,
-    "couple of": 2,
 }
+_TENS = {"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
+NUMBERS = (
+    {"a": 1, "an": 1, "a couple of": 2, "a couple": 2, "couple of": 2}
+    | _ONES
+    | _TENS
+    | {
+        f"{ten}{joint}{one}": _TENS[ten] + _ONES[one]
+        for ten in _TENS
+        for one in tuple(_ONES)[:9]
+        for joint in (" ", "-")
+    }
+)
 FEW_WORDS = ("a few", "few", "several", "some")
 
 UNITS: dict[str, Unit] = {
@@ -109,22 +114,31 @@ DAYS = {
 # A number after "in" that is not a year: "in 2000 words".
 COUNTED = "words|people|dollars|euros|steps|miles|km|kilometers|kilometres|meters|metres|pages|cities|places|pieces"
 
+# What stands before a time that was not meant: "before March", "every Friday", "that Friday", "a week from today".
+NOT_AT = (
+    "before|after|every|each|any|most|some|one|a|another|that|same|first|second|third|fourth|following|previous|ago|"
+    "black|good|cyber|super|ruby|than|(?:day|week|month|year)s? from"
+)
+
 # Tense. Looked up in this order: strong future, past, weak future.
-STRONG_FUTURE = r"will|won't|shall|[a-z]+['’]ll|gonna|going to (?!the|my|a|an|see|be at)[a-z]+|going to (?:see|be)"
+STRONG_FUTURE = (
+    r"will|won't|won’t|shall|[a-z]+['’]ll|gonna|needs? to|going to (?!the|my|a|an|see|be at)[a-z]+|going to (?:see|be)"
+)
 PAST = (
-    "was|were|did|didn't|had|went|got|saw|took|made|met|came|bought|gave|found|told|ran|won|left|ate|felt|spent|"
-    "brought|taught|thought|said|began|started|became|broke|built|caught|chose|drew|drank|drove|fell|flew|forgot|"
-    "grew|heard|held|kept|knew|learnt|lost|paid|put on|rode|sang|sat|sent|slept|sold|spoke|stood|swam|threw|"
-    "understood|woke|wore|wrote|been|done|gone|seen|taken|just|since"
+    "was|were|did|didn't|didn’t|had|went|got|saw|took|made|met|came|bought|gave|found|told|ran|won|left|ate|felt|"
+    "spent|brought|taught|thought|said|began|started|became|broke|built|caught|chose|drew|drank|drove|fell|flew|forgot|"
+    "grew|heard|held|kept|knew|learnt|lost|paid|rode|sang|sat|sent|slept|sold|spoke|stood|swam|threw|understood|woke|"
+    "wore|wrote|been|done|gone|seen|taken|since"
 )
 # Ends in -ed, yet not a past tense; or a participle that looks ahead.
 NOT_PAST = (
     "need|feed|speed|indeed|excited|interested|scheduled|supposed|hundred|married|bed|red|seed|weed|breed|exceed|"
-    "proceed|succeed|agreed upon|planned for|booked for|invited"
+    "proceed|succeed|invited|tired|bored|worried|thrilled|pleased|used|talented|booked"
 )
 WEAK_FUTURE = (
-    r"plan to|plans to|planning|plan on|hope to|hoping|want to|wants to|wanna|intend|upcoming|looking forward|"
-    r"can't wait|let's|let us|next|soon|scheduled|due|about to|would like|"
-    r"(?:am|are|is|i['’]m|[a-z]+['’](?:re|s)) (?:also |not |finally |all )?(?:going|flying|coming|leaving|moving|"
-    r"starting|travell?ing|visiting|having|getting|doing|meeting|seeing|taking|heading|attending|hosting|running)"
+    r"plan to|plans to|planning|plan on|plans for|hope to|hoping|want to|wants to|wanna|intend|upcoming|"
+    r"looking forward|can't wait|can’t wait|let's|let’s|let us|next|soon|scheduled|booked|invited|due|about to|"
+    r"would like|(?:am|are|is|i['’]m|[a-z]+['’](?:re|s)) (?:also |not |finally |all )?(?:going|flying|coming|leaving|"
+    r"moving|starting|travell?ing|visiting|having|getting|doing|meeting|seeing|taking|heading|attending|hosting|"
+    r"running)"
 )

@@ -55,8 +55,8 @@ class Rule:
 
 
 def has_no_year(match: re.Match[str]) -> bool:
-    """For rules with a group "year": relative when it is missing."""
-    return match["year"] is None
+    """For rules with a group "year": relative unless it has the digits of one."""
+    return not (match["year"] or "").isdigit()
 
 
 def absolute(_match: re.Match[str]) -> bool:

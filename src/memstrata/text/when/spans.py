@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Literal
 
+from memstrata.errors import TimeError
 from memstrata.types import EventTime, Precision
 
 Tense = Literal["past", "future"]
@@ -47,9 +48,9 @@ class Anchor:
 
     @classmethod
     def of(cls, said_at: datetime) -> Anchor:
-        """An anchor at an aware datetime; ValueError for a naive one."""
+        """An anchor at an aware datetime; TimeError for a naive one."""
         if said_at.tzinfo is None or said_at.utcoffset() is None:
-            raise ValueError("said_at must be an aware datetime")
+            raise TimeError()
         return cls(said_at, said_at.tzinfo, said_at.date())
 
     def between(self, start: date, end: date, precision: Precision) -> EventTime:
