@@ -1,0 +1,158 @@
+"""Sentence-local cues: negation, hedges, hearsay, questions, plans, unreal situations; English, Japanese, Chinese.
+
+English cues are matched as whole words ("is" is not found inside "this"); a sentence is folded once to
+" word word word " and each cue is looked for with a blank on either side. Any other language is read with the
+English table, which then finds nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from memstrata.extract import cue_tables as tables
+from memstrata.extract.cue_tables import CueSet
+
+_WORD: Final = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+_TRAILING: Final = re.compile(r"[\s\"'”’」』）)\]。.!！~〜…]+$")
+_QUESTION_EN: Final = re.compile(
+    r"^ (?:(?:and|so|but|oh|well|hey|wow|also|anyway|btw|by the way|ok|okay|cool|nice) )*"
+    rf"(?:(?:{'|'.join(tables.QUESTION_WORDS_EN)}) (?:\w+ ){{0,2}}?(?:{'|'.join(tables.AUXILIARIES_EN)}|'s|you) "
+    rf"|(?:what's|who's|where's|how's|whats|hows) "
+    rf"|(?:{'|'.join(tables.AUXILIARIES_EN)}) (?:{'|'.join(tables.SUBJECTS_EN)}) )"
+)
+# "What I like is", "how you paint is": a clause, not a question, unless an auxiliary comes before its subject.
+_CLAUSE_EN: Final = re.compile(r"^ (?:what|who|where|when|why|how|which) (?:i|we|you|they|he|she|it|my|the|a|an) ")
+_QUESTION_JA: Final = re.compile(
+    r"(?:です|ます|でした|ました|ません|ましょう|でしょう|だろう|のだ|ない|なの|だった|する|いる|ある|した|いた|なん)か$|(?:かい|だい|ですかね)$"
+)
+_QUESTION_ZH: Final = re.compile(r"(?:吗|嗎)$|^.{1,4}呢$|^[你您].*(?:是不是|有没有|有沒有|要不要|会不会|能不能|好不好)")
+
+
+@dataclass(frozen=True, slots=True)
+class Cues:
+    """What a sentence's own words say about how far it can be taken."""
+
+    negated: bool = False
+    hedged: bool = False
+    hearsay: bool = False
+    question: bool = False
+    future: bool = False
+    hypothetical: bool = False
+
+
+class Folded(NamedTuple):
+    """A text as cues are looked for in it."""
+
+    text: str  # as it stands
+    padded: str  # " word word word ": lower case, one blank around every word, straight apostrophes
+    words: tuple[str, ...]
+
+
+@lru_cache(maxsize=512)
+def fold(text: str) -> Folded:
+    """The text folded for cues; kept for a while, since each stage asks for the same sentence.
+
+    >>> fold("This ISN’T it!").padded
+    " this isn't it "
+    """
+    words = tuple(_WORD.findall(text.replace("’", "'").lower()))
+    return Folded(text, f" {' '.join(words)} ", words)
+
+
+def has_cue(folded: Folded, cues: CueSet) -> bool:
+    """Whether one of `cues` stands in the text: English ones as whole words, those of other scripts anywhere."""
+    if cues.substrings:
+        text = folded.text
+        return any(cue in text for cue in cues.substrings)
+    firsts = cues.by_first_word
+    for word in folded.words:
+        if word in firsts:
+            padded = folded.padded
+            for cue in firsts[word]:
+                if cue in padded:
+                    return True
+    return False
+
+
+def table_language(language: str) -> str:
+    """The language whose cue tables are read for `language`: its own, or English where there is none."""
+    return language if language in ("ja", "zh") else "en"
+
+
+def is_question(text: str, language: str) -> bool:
+    """Whether the sentence asks: by its mark, or by its grammar where the mark is missing.
+
+    >>> is_question("what is your name", "en"), is_question("What I like is tea.", "en")
+    (True, False)
+    >>> is_question("お元気ですか。", "ja"), is_question("你喜欢茶吗", "zh"), is_question("静かな町です。", "ja")
+    (True, True, False)
+    """
+    bare = text.rstrip(" \"'”’」』）)!！.。…")
+    if bare.endswith(("?", "？")):
+        return True
+    language = table_language(language)
+    stem = _TRAILING.sub("", text)
+    if language == "ja":
+        return _QUESTION_JA.search(stem) is not None
+    if language == "zh":
+        asks = stem.endswith("呢") and any(word in stem for word in tables.INTERROGATIVES_ZH)
+        return asks or _QUESTION_ZH.search(stem) is not None
+    padded = fold(text).padded
+    return _CLAUSE_EN.match(padded) is None and _QUESTION_EN.match(padded) is not None
+
+
+def cues_of(text: str, language: str) -> Cues:
+    """The cues of one sentence (or of a few joined ones: a cue of any of them counts).
+
+    >>> cues_of("I think she might not come.", "en")
+    Cues(negated=True, hedged=True, hearsay=False, question=False, future=False, hypothetical=False)
+    """
+    table = table_language(language)
+    folded = fold(text)
+    return Cues(
+        negated=_negated(folded, table),
+        hedged=has_cue(folded, tables.HEDGES[table]),
+        hearsay=has_cue(folded, tables.HEARSAY[table]),
+        question=is_question(text, language),
+        future=has_cue(folded, tables.FUTURE[table]),
+        hypothetical=has_cue(folded, tables.HYPOTHETICALS[table]),
+    )
+
+
+def points_back(text: str, language: str) -> bool:
+    """Whether the sentence opens with a word whose antecedent is in the sentence before ("It was great", "それは")."""
+    table = table_language(language)
+    if table == "en":
+        return fold(text).words[:1] != () and fold(text).words[0] in tables.ANAPHORS["en"]
+    return text.lstrip().startswith(tables.ANAPHORS[table])
+
+
+def confirms(text: str, language: str) -> bool:
+    """Whether a reply opens by confirming what was said before it ("Yes, that's right.", "その通りです", "没错").
+
+    >>> confirms("Yes, on Friday.", "en"), confirms("Yes, but not on Friday.", "en"), confirms("I moved.", "en")
+    (True, False, False)
+    """
+    table = table_language(language)
+    if is_question(text, language):
+        return False
+    folded = fold(text)
+    if has_cue(folded, tables.CONFIRMATION_EXCEPTIONS[table]):
+        return False
+    if table == "en":
+        return folded.padded.startswith(tuple(f" {cue} " for cue in tables.CONFIRMATIONS["en"]))
+    return text.strip().startswith(tables.CONFIRMATIONS[table])
+
+
+def _negated(folded: Folded, table: str) -> bool:
+    if not has_cue(folded, tables.NEGATIONS[table]):
+        return False
+    if not has_cue(folded, tables.NEGATION_EXCEPTIONS[table]):
+        return True
+    rest = folded.text if table != "en" else folded.padded
+    for exception in tables.NEGATION_EXCEPTIONS[table].cues():
+        rest = rest.replace(exception, " ")
+    return has_cue(fold(rest), tables.NEGATIONS[table])

@@ -1,0 +1,151 @@
+"""Which single-valued attribute a statement sets, if any: "I live in Porto" sets (user, lives_in, porto).
+
+Only statements with the same subject and the same attribute can revise each other, so a slot is read cautiously:
+questions, hypotheticals, hearsay, hedges, plans and the past give none, and neither does a verb that is not listed
+("audits", "visited"). A feeling toward a thing is an attribute of its own, "feels_about:tea", positive or negative.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from memstrata.extract import slot_frames as tables
+from memstrata.extract import slot_frames_en as english
+from memstrata.extract import slot_frames_ja as japanese
+from memstrata.extract import slot_frames_zh as chinese
+from memstrata.extract.cues import Cues, cues_of, table_language
+from memstrata.text.tokens import normalise
+from memstrata.types import Slot
+
+_FRAMES: Final = {
+    "en": english.FRAMES + english.FEELINGS,
+    "ja": japanese.FRAMES + japanese.FEELINGS,
+    "zh": chinese.FRAMES + chinese.FEELINGS,
+}
+_CORRECTIONS: Final = {"en": english.CORRECTION, "ja": japanese.CORRECTION, "zh": chinese.CORRECTION}
+
+PLAIN_USER: Final = "user"  # the subject of "I" where the speaker has no name
+
+_ARTICLES: Final = re.compile(r"^(?:the|an?) ")
+_PAST_EN: Final = re.compile(r"\b(?:used to|back when|when I was|as a (?:kid|child|teenager))\b")
+_PAST_JA: Final = re.compile(r"(?:昔は|以前は|子供の頃)")
+_PAST_ZH: Final = re.compile(r"(?:以前|曾经|曾經|过去|小时候)")
+_PAST: Final = {"en": _PAST_EN, "ja": _PAST_JA, "zh": _PAST_ZH}
+_HONORIFIC: Final = re.compile(r"(?:さん|くん|ちゃん|君)$")
+
+
+def slot_of(
+    text: str, speaker: str | None, language: str, *, previous: Slot | None = None, cues: Cues | None = None
+) -> Slot | None:
+    """The slot that one sentence sets.
+
+    `speaker` is the subject of "I" (None: the plain user). `previous` is the slot the same speaker set last, which
+    "now it's B" refers to. `cues` saves reading them again.
+
+    >>> slot_of("I live in Porto.", "Ana", "en")
+    Slot(subject='ana', attribute='lives_in', value='porto')
+    >>> slot_of("Ana audits Acme.", "Ben", "en") is None
+    True
+    """
+    cues = cues or cues_of(text, language)
+    language = table_language(language)
+    if cues.question or cues.hedged or cues.hearsay or cues.hypothetical or _PAST[language].search(text):
+        return None
+    text = text.replace("’", "'").strip()
+    lowered = text.lower()
+    for frame in _FRAMES[language]:
+        if frame.trigger not in lowered:
+            continue
+        slot = _read(frame, text, speaker, language, cues)
+        if slot is not None:
+            return slot
+    return _correction(text, speaker, language, previous)
+
+
+def refers_back(text: str, language: str) -> bool:
+    """Whether a text corrects a statement made before it without naming what it is about ("now it's B")."""
+    return _CORRECTIONS[table_language(language)].search(text.replace("’", "'")) is not None
+
+
+def _read(frame: tables.Frame, text: str, speaker: str | None, language: str, cues: Cues) -> Slot | None:
+    """The slot of one frame, or None where it does not fit or another reading is likelier."""
+    feeling = frame.attribute == tables.FEELING
+    if not feeling and (cues.negated or cues.future):
+        return None
+    found = frame.pattern.search(text)
+    if found is None:
+        return None
+    groups = found.groupdict()
+    subject = _subject(groups.get("who"), speaker)
+    if subject is None:
+        return None
+    if feeling:
+        thing = _thing(groups["thing"], language)
+        return Slot(subject, f"{tables.FEELING}:{thing}", frame.fixed) if thing else None
+    value = _clean(frame.fixed or groups.get("value") or groups.get("value2") or "")
+    if not value or value in tables.NOT_PLACES_ZH or value in tables.NOT_PLACES_JA:
+        return None
+    attribute = frame.attribute
+    if "thing" in groups:  # "favourite" and "name" are of something: favourite_player, dog_name
+        thing = _clean(groups["thing"]).replace(" ", "_")
+        attribute = f"{attribute}_{thing}" if attribute == "favourite" else f"{thing}_{attribute}"
+    return Slot(subject, attribute, value)
+
+
+def _subject(who: str | None, speaker: str | None) -> str | None:
+    """The normalised subject: a name, the speaker, or the speaker's own ("ana's wife"); None for a mere pronoun."""
+    own = _clean(speaker) if speaker else PLAIN_USER
+    if who is None:
+        return own
+    if who[:3].lower() == "my ":
+        return f"{own}'s {_clean(who[3:])}"
+    who = _HONORIFIC.sub("", who)
+    if not who or who.split(" ", 1)[0].lower() in tables.NOT_NAMES:
+        return None
+    return _clean(who)
+
+
+def _thing(text: str, language: str) -> str:
+    """What a feeling is about, normalised; empty where it is a pronoun, a clause or a list of things."""
+    if language != "en":
+        thing = normalise(text)
+        return (
+            ""
+            if any(mark in thing for mark in ("和", "と", "、", "你", "您", "あなた", "这", "那", "それ", "これ"))
+            else thing
+        )
+    words = normalise(text).split()
+    if words[:1] == ["to"]:
+        words = words[1:]
+    if words[:1] and words[0] in ("the", "a", "an"):
+        words = words[1:]
+    kept: list[str] = []
+    for word in words:
+        if word in tables.THING_ENDS_EN:
+            break
+        if word in ("and", "or"):
+            return ""
+        kept.append(word)
+    if not kept or kept[0] in tables.NOT_THINGS_EN or len(kept) > 4:
+        return ""
+    return " ".join(kept)
+
+
+def _correction(text: str, speaker: str | None, language: str, previous: Slot | None) -> Slot | None:
+    """The slot of "now it's B": the previous statement's subject and attribute with the new value."""
+    if previous is None or previous.attribute.startswith(tables.FEELING):
+        return None
+    own = _subject(None, speaker)
+    found = _CORRECTIONS[language].search(text)
+    if found is None or (own != previous.subject and not previous.subject.startswith(f"{own}'s ")):
+        return None
+    value = _clean(found["value"] or found.groupdict().get("value2") or "")
+    words = value.split()
+    if not words or words[0] in tables.NOT_VALUES or words[-1] in tables.NOT_VALUES or words[0].endswith("ing"):
+        return None
+    return Slot(previous.subject, previous.attribute, value)
+
+
+def _clean(text: str) -> str:
+    return _ARTICLES.sub("", normalise(text).strip(" .,;:!'\"「」『』“”"))

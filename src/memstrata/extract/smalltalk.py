@@ -1,0 +1,39 @@
+"""Greetings, thanks and reactions: sentences that hold nothing to remember."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from memstrata.extract import cue_tables as tables
+from memstrata.extract.cues import fold, table_language
+
+_REPEATED: Final = re.compile(r"(.{1,2}?)\1{2,}")
+_LAUGH: Final = re.compile(r"(?:ha|he){2,}h?")
+_CJK: Final = {
+    language: re.compile(rf"^\W*(?:(?:{'|'.join(sorted(map(re.escape, phrases), key=len, reverse=True))})\W*)+$")
+    for language, phrases in tables.FILLER_CJK.items()
+}
+
+
+def is_filler(text: str, language: str, *, names: tuple[str, ...] = ()) -> bool:
+    """Whether a sentence is only small talk; `names` are people who may be addressed in it.
+
+    >>> is_filler("Wow, that's great, Ana!", "en", names=("Ana",)), is_filler("Great, I moved to Porto!", "en")
+    (True, False)
+    >>> is_filler("ありがとうございます！", "ja"), is_filler("太好了！", "zh"), is_filler("好きです。", "ja")
+    (True, True, False)
+    """
+    table = table_language(language)
+    if table != "en":
+        for name in names:
+            text = text.replace(name, "")
+        return _CJK[table].match(text) is not None or not any(character.isalnum() for character in text)
+    addressed = {word for name in names for word in name.lower().split()}
+    return all(word in tables.FILLER_EN or word in addressed or _stretched(word) for word in fold(text).words)
+
+
+def _stretched(word: str) -> bool:
+    """Whether a word is a filler with repeated letters: "sooo", "wooow", "hahahaha"."""
+    squeezed = re.sub(r"(.)\1{2,}", r"\1", word)
+    return (squeezed != word and squeezed in tables.FILLER_EN) or re.fullmatch(r"(?:ha|he){2,}h?", word) is not None

@@ -1,0 +1,84 @@
+"""What decides whether a turn may be a source, as data: an assistant's own acts, commands to it, machine text."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+# The assistant reports its own act. The verb must stand right after "I('ve)", so "I could have booked" is none.
+_ACTS_EN = (
+    "added|arranged|booked|cancelled|canceled|changed|completed|configured|confirmed|converted|created|deleted|deployed|"
+    "drafted|emailed|enabled|disabled|filed|fixed|forwarded|generated|installed|merged|moved|ordered|paid|placed|posted|"
+    "published|purchased|recorded|refunded|registered|removed|renamed|renewed|replaced|rescheduled|reserved|restarted|"
+    "saved|scheduled|sent|set|shared|signed|submitted|transferred|translated|turned|updated|uploaded|wrote|written"
+)
+OWN_ACT: Final[dict[str, re.Pattern[str]]] = {
+    "en": re.compile(
+        rf"\bi(?:'ve| have)?(?: (?:just|already|now|also|successfully|gone ahead and))* (?:{_ACTS_EN})\b"
+        rf"|\byour [\w -]{{1,40}}? (?:has been|have been|is now|are now) (?:{_ACTS_EN})\b"
+    ),
+    "ja": re.compile(
+        r"(?:予約|送信|登録|設定|作成|変更|追加|削除|更新|保存|注文|購入|手配|完了|キャンセル|投稿|インストール"
+        r"|転送|申請|記録|お送り)(?:を)?"
+        r"(?:いた|完了いた|完了)?(?:しました|しておきました|してあります|済みです)"
+    ),
+    "zh": re.compile(
+        r"我(?:已经|已經|已|刚刚|刚|剛)?(?:为您|為您|帮你|帮您|幫你|幫您|给您|给你|把[^，。]{1,20})?"
+        r"(?:已经|已經|已)?(?:预订|預訂|预约|預約|发送|發送|创建|創建|设置|設置|安排|更新|添加|删除|刪除|取消|提交"
+        r"|保存|购买|購買|下单|注册|註冊|修改|转发)"
+        r"(?:好)?了|(?:我已|已经|已經|已)(?:为您|為您|帮您|帮你|幫您|幫你)?"
+        r"(?:预订|預訂|预约|預約|发送|發送|创建|創建|设置|設置|安排|更新|添加|删除|刪除|取消|提交|保存|购买|購買"
+        r"|注册|註冊|修改|转发)"
+    ),
+}
+
+# Text that tries to take over whoever reads it: it and all that follows in its turn is no source.
+OVERRIDE: Final = re.compile(
+    r"\b(?:ignore|disregard|forget|override|bypass)\b[^.!?\n]{0,40}\b(?:instructions?|prompts?|rules"
+    r"|guidelines|directives?|"
+    r"everything (?:above|before)|above text|system message|safety)\b"
+    r"|(?:^|\n)\s*[\[<#*]*\s*(?:system|assistant|developer)(?: (?:prompt|message|note|override))?\s*[\]>*]*\s*:"
+    r"|</?(?:system|im_start|im_end|instructions?)\b|<\|im_(?:start|end)\|>|\[/?INST\]"
+    r"|\bnew (?:system )?instructions?\s*:"
+    r"|\byou are now (?:an? |in |the )?(?:\w+ )?(?:assistant|ai|bot|mode|model|agent|dan|jailbroken)\b"
+    r"|\b(?:do not|don't|never) (?:tell|inform|mention (?:this|it) to) the user\b|\breveal your (?:system )?prompt\b"
+    r"|(?:これまで|今まで|以前|上記|前)の(?:すべての|全ての)?(?:指示|命令|プロンプト|ルール)を(?:すべて"
+    r"|全て)?(?:無視|忘れ|破棄)"
+    r"|(?:システム|system)(?:プロンプト|メッセージ|指示)?\s*[：:]|新しい指示\s*[：:]"
+    r"|(?:忽略|无视|無視|忘记|忘記|不要理会|跳过)[^。！？\n]{0,12}(?:指令|指示|提示|规则|規則|命令|要求)"
+    r"|(?:系统|系統)(?:提示|消息|指令)?\s*[：:]|新(?:的)?指令\s*[：:]",
+    re.IGNORECASE,
+)
+# A command about what the assistant is or must do: the sentence is no source, its neighbours are.
+COMMAND: Final = re.compile(
+    r"\bfrom now on,? (?:you|always|never|only|respond|answer|reply|act|pretend|ignore)\b"
+    r"|\bremember that you(?:'re| are| must| have to)\b"
+    r"|\byou (?:must|shall) (?:always|never|only|now|obey|comply|answer|respond|reply|act)\b"
+    r"|^(?:please )?(?:act|behave|respond|answer|reply) (?:as|like) (?:if you|an?|my)\b"
+    r"|^pretend (?:to be|that you|you)\b"
+    r"|\b(?:store|save|write|add) (?:this|the following|that)\b[^.!?]{0,40}\b(?:in|to|into) (?:your "
+    r"|the )?(?:long[- ]term )?memory\b"
+    r"|今後は?、?(?:あなた|必ず|常に|絶対)[^。]*(?:してください|しなければ|すること|しろ|せよ)"
+    r"|あなたは(?:今から|これから)|として(?:振る舞|ふるま)"
+    r"|从现在(?:开始|起)，?(?:你|请|必须)|從現在(?:開始|起)，?(?:你|請|必須)|(?:请)?记住，?你(?:是|必须|要)"
+    r"|請?記住，?你(?:是|必須|要)|你现在是一个|你必须(?:始终|永远|总是|只)",
+    re.IGNORECASE,
+)
+
+HEARTBEAT: Final = re.compile(
+    r"^\W*(?:heartbeat(?:[_ ]?(?:ok|check|ack|poll))?|ping|pong|keep[- ]?alive|health ?check(?: ok)?"
+    r"|still alive|no[_ ]reply|ack)\W*$"
+    r"|\bHEARTBEAT_OK\b|\bHEARTBEAT\.md\b",
+    re.IGNORECASE,
+)
+BOILERPLATE: Final = re.compile(
+    r"^\W*(?:boot(?:ing|strap)?(?:ed|ing)?(?: (?:complete|up|sequence|ok))?"
+    r"|system (?:initiali[sz]ed|ready|online|boot\w*)|"
+    r"session (?:started|resumed|ended|initiali[sz]ed)|agent (?:started|ready|initiali[sz]ed|online)|context loaded|"
+    r"new session|conversation (?:started|reset)|memory (?:loaded|initiali[sz]ed)"
+    r"|(?:gateway|service|server) (?:started|restarted|connected))\b[^.!?\n]*\W*$"
+    r"|^\W*\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d[^\n]*\b(?:INFO|WARN(?:ING)?|ERROR|DEBUG|TRACE)\b"
+    r"|^\W*(?:INFO|WARN(?:ING)?|ERROR|DEBUG|TRACE)\b\s*[:|\]]"
+    r"|^\W*(?:relevant |recalled |retrieved |user |long[- ]term )*memor(?:y|ies)(?: context)?\s*:\W*$",
+    re.IGNORECASE,
+)

@@ -1,0 +1,169 @@
+"""From the usable text of one turn to its statements: sentences that say something, with what their own words tell."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from memstrata.extract.cues import Cues, cues_of, is_question, points_back, table_language
+from memstrata.extract.kinds import kind_of
+from memstrata.extract.measure import chunks
+from memstrata.extract.slots import slot_of
+from memstrata.extract.smalltalk import is_filler
+from memstrata.extract.sources import is_command, is_override
+from memstrata.text.language import detect
+from memstrata.text.sentences import sentences
+from memstrata.text.tokens import content_words
+from memstrata.text.when import find_times
+from memstrata.types import EventTime, Kind, Slot, Turn
+
+SENTENCE_WORDS: Final = 80.0  # a longer sentence (a pasted text without stops) is cut into such pieces
+_LONGEST_TOKEN: Final = 60  # characters; a "word" beyond that is data, not speech
+
+_FIRST_PERSON: Final = re.compile(
+    r"\b(?:i|i'm|i've|i'll|i'd|my|me|we|we're|we've|our)\b|私|僕|俺|うち|我", re.IGNORECASE
+)
+_LISTENER: Final = re.compile(r"\b(?:you|your|ya|u)\b|[你您]|あなた", re.IGNORECASE)
+_CONDITION: Final = re.compile(
+    r"^(?:if|when|since|because|as|after|before|once|while|although)\b|如果|要是|もし", re.IGNORECASE
+)
+_LAST_COMMA: Final = re.compile(r"(?:, (?:but |and |so )?| [-–—] |; |，|；|、)(?=[^,，、;；]*$)")
+_CONJUNCTION: Final = re.compile(
+    r",? (?:and|but|while|though) (?=(?:I|I'm|my)\b)|，(?:但是?|不过|不過|可是|而)?"
+    r"|(?<=けど)、?|(?<=が)、|(?<=けれど)、?"
+)
+_PLACEHOLDERS: Final = re.compile(r"\[REDACTED:[^\]]*\]|\W")
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One sentence, or the stating half of one; `rule` is set where it is barred by name."""
+
+    text: str
+    cues: Cues
+    kind: Kind
+    slot: Slot | None = None
+    event: EventTime | None = None
+    points_back: bool = False
+    rule: str | None = None
+
+
+def statements(
+    turn: Turn, text: str, *, people: tuple[str, ...] = (), asked: bool = False, previous: Slot | None = None
+) -> list[Statement]:
+    """The statements in `text`, the usable text of `turn`, in order.
+
+    `people` are those who may be addressed in it, `asked` whether it answers a question (then one word can be a
+    statement), `previous` the slot the speaker set last. An attempt to take over the reader bars itself and all that
+    follows; a command to the assistant only itself.
+    """
+    spoken, captions = _captions(turn, text)
+    language = detect(spoken or text)
+    found: list[Statement] = []
+    for piece in _pieces(spoken):
+        if is_override(piece):
+            rest = spoken[spoken.find(piece) :]
+            return [*found, Statement(rest, Cues(), "ephemeral", rule="instruction")]
+        own = _language(piece, language)
+        if is_command(piece):
+            found.append(Statement(piece, Cues(), "ephemeral", rule="instruction"))
+        elif _PLACEHOLDERS.sub("", piece):
+            for statement in _stated(piece, own, turn, people, asked and not found, previous):
+                previous = statement.slot or previous
+                found.append(statement)
+    for caption in captions:
+        rule = "instruction" if is_override(caption) or is_command(caption) else None
+        found.append(Statement(caption, Cues(), "ephemeral" if rule else "fact", points_back=True, rule=rule))
+    return found
+
+
+def questions(text: str) -> list[str]:
+    """The sentences of a text that ask something."""
+    language = detect(text)
+    return [piece for piece in sentences(text) if is_question(piece, _language(piece, language))]
+
+
+def _language(piece: str, language: str) -> str:
+    """The language of a sentence: its turn's, unless it is in another script."""
+    if table_language(language) != "en":
+        return "en" if piece.isascii() else language
+    return language if piece.isascii() else detect(piece)
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """The sentences of a text, over-long ones in pieces, without data such as base64."""
+    for sentence in sentences(text):
+        if (
+            len(sentence) > _LONGEST_TOKEN
+            and sentence.isascii()
+            and max(map(len, sentence.split())) > 2 * _LONGEST_TOKEN
+        ):
+            continue
+        yield from chunks(sentence, SENTENCE_WORDS)
+
+
+def _captions(turn: Turn, text: str) -> tuple[str, list[str]]:
+    """The text without the image captions at its end, and these, each in its brackets."""
+    captions: list[str] = []
+    for part in reversed(turn.parts):
+        bracketed = f"[{part.caption}]"
+        if part.caption and text.endswith(bracketed):
+            captions.insert(0, bracketed)
+            text = text[: -len(bracketed)].rstrip()
+    return text, captions
+
+
+def _stated(
+    piece: str, language: str, turn: Turn, people: tuple[str, ...], asked: bool, previous: Slot | None
+) -> Iterator[Statement]:
+    """The statements of one sentence: none for small talk and questions, two where both halves set a slot."""
+    cues = cues_of(piece, language)
+    if cues.question:
+        head = _before_question(piece, language)
+        if head is None:
+            return
+        piece, cues = head, cues_of(head, language)
+    if is_filler(piece, language, names=people) or not _has_substance(piece, language, asked):
+        return
+    for half in _halves(piece, turn, language):
+        own = cues if half is piece else cues_of(half, language)
+        slot = slot_of(half, _subject(turn), language, previous=previous, cues=own)
+        mention = next(iter(find_times(half, turn.at, language=language)), None)
+        event = mention.event if mention else None
+        kind = kind_of(half, language, event=event, slot=slot, cues=own)
+        yield Statement(half, own, kind, slot, event, points_back(half, language))
+
+
+def _subject(turn: Turn) -> str | None:
+    return turn.speaker or ("assistant" if turn.role == "assistant" else None)
+
+
+def _halves(piece: str, turn: Turn, language: str) -> list[str]:
+    """The halves of "I love tea but I hate coffee" where each sets a slot of its own; else the whole."""
+    if len(piece) > 200:
+        return [piece]
+    halves = [half for half in _CONJUNCTION.split(piece) if half]
+    if len(halves) > 1 and all(slot_of(half, _subject(turn), language) for half in halves):
+        return halves
+    return [piece]
+
+
+def _before_question(piece: str, language: str) -> str | None:
+    """The stating half of "I moved to Porto, what about you?": the head of a sentence whose tail asks the listener."""
+    comma = _LAST_COMMA.search(piece)
+    if comma is None:
+        return None
+    head, tail = piece[: comma.start()], piece[comma.end() :]
+    if not _FIRST_PERSON.search(head) or not _LISTENER.search(tail) or _CONDITION.search(head):
+        return None
+    return None if is_question(head, language) or not is_question(tail, language) else head
+
+
+def _has_substance(piece: str, language: str, asked: bool) -> bool:
+    """Whether a sentence holds enough to be remembered: a content word for an answer or about oneself, else two."""
+    content = content_words(piece)
+    if len(content) >= 2:
+        return True
+    return bool(content) and (asked or _FIRST_PERSON.search(piece) is not None)
