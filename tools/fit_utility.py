@@ -3,8 +3,10 @@
     python tools/fit_utility.py --locomo locomo10.json --msc valid.jsonl.gz [--write]
 
 A candidate is what extraction drafts from a page of five turns. Its label is its turn's: in LoCoMo, that the evidence
-of any question names the turn; in Multi-Session Chat, that people wrote down a fact about its speaker from it. Logistic
-regression on standardised features with an L2 penalty, each data set and each class weighing the same. Prints, for each
+of any question names the turn; in Multi-Session Chat, that people wrote down a fact about its speaker from it. Which
+candidate of such a turn was meant is not known: the best by the fit so far counts, the others are left out, a few
+times over (multiple-instance learning). Logistic regression on standardised features with an L2 penalty, each data set
+and each class weighing the same. Prints, for each
 data set, the area under the ROC curve on conversations that were left out, and with --write ships the fit on
 everything. The data stays where it is: only coefficients are kept.
 """
@@ -30,14 +32,16 @@ from memstrata.types import Candidate, Part, Turn
 TARGET = Path(__file__).parent.parent / "src/memstrata/gate/data/utility.toml"
 TURN_ID = re.compile(r"D:?(\d+):0*(\d+)")
 PAGE = 5
+ROUNDS = 3
 START = datetime(2023, 1, 1, tzinfo=UTC)
 HEADER = """\
 # Coefficients of the offline utility estimator: ln(p / (1 - p)) = intercept + sum of coefficient * feature.
 # The features are described in gate/utility.py. Fitted by tools/fit_utility.py on the candidates that extraction
 # drafts, labelled by their turns: in LoCoMo, does any question's evidence name the turn; in Multi-Session Chat, did
-# people write down a fact from it. Each data set and each class weighs the same, so that a utility of .5 is even odds
-# between the classes, not a share of candidates. Area under the ROC curve on conversations that were left out, over
-# candidates, and over all turns (a turn has its best candidate's utility; one without candidates comes last):
+# people write down a fact from it; the best candidate stands for such a turn. Each data set and each class weighs the
+# same, so that a utility of .5 is even odds between the classes, not a share of candidates. Area under the ROC curve on
+# conversations that were left out, over candidates, and over all turns (a turn has its best candidate's utility; one
+# without candidates comes last):
 """
 
 
@@ -50,6 +54,10 @@ class Rows:
     group: np.ndarray
     turn: np.ndarray
     labels: list[list[bool]]  # of every turn, by conversation
+
+    def part(self, chosen: np.ndarray) -> Rows:
+        """Some of the candidates."""
+        return Rows(self.x[chosen], self.y[chosen], self.group[chosen], self.turn[chosen], self.labels)
 
 
 def turn_of(no: int, session: str, speaker: str, text: str, caption: str | None, at: datetime) -> Turn:
@@ -116,7 +124,7 @@ def rows(conversations: Iterator[tuple[list[Turn], list[bool]]]) -> Rows:
     for number, (turns, wanted) in enumerate(conversations):
         labels.append(wanted)
         for candidate, turn in candidates_of(turns):
-            values = utility_features(candidate, turn).values()
+            values = utility_features(candidate).values()
             found.append(([*values], wanted[turn.no], number, turn.no))
     x, y, group, turn_no = (np.array(column, dtype=float) for column in zip(*found, strict=True))
     return Rows(x, y, group, turn_no, labels)
@@ -144,6 +152,27 @@ def fit(sets: list[tuple[np.ndarray, np.ndarray]], penalty: float = 3.0) -> tupl
     return float(beta[0] - coefficients @ mean), coefficients
 
 
+def fit_best(sets: list[Rows]) -> tuple[float, np.ndarray]:
+    """The fit in which each labelled turn is stood for by its best candidate."""
+    model = fit([(each.x, each.y) for each in sets])
+    for _ in range(ROUNDS):
+        kept = [standing(each, model[0] + each.x @ model[1]) for each in sets]
+        model = fit([(each.x[keep], each.y[keep]) for each, keep in zip(sets, kept, strict=True)])
+    return model
+
+
+def standing(data: Rows, scores: np.ndarray) -> np.ndarray:
+    """Which candidates count: all of the turns without the label, and the best of each turn with it."""
+    best: dict[tuple[float, float], int] = {}
+    for index in np.flatnonzero(data.y):
+        turn = (data.group[index], data.turn[index])
+        if turn not in best or scores[index] > scores[best[turn]]:
+            best[turn] = int(index)
+    keep = data.y == 0
+    keep[list(best.values())] = True
+    return keep
+
+
 def class_weights(y: np.ndarray) -> np.ndarray:
     """Weights by which both classes count the same and the set's sum is 1."""
     return np.where(y == 1, 0.5 / y.sum(), 0.5 / (1 - y).sum())
@@ -162,10 +191,9 @@ def auc(y: np.ndarray, score: np.ndarray) -> float:
 def held_out(target: Rows, other: list[Rows], folds: int) -> str:
     """AUC over candidates and over turns, each scored by a fit that saw none of its conversation."""
     scores = np.zeros(len(target.y))
-    extra = [(each.x, each.y) for each in other]
     for fold in range(folds):
         out = target.group % folds == fold
-        intercept, coefficients = fit([(target.x[~out], target.y[~out]), *extra])
+        intercept, coefficients = fit_best([target.part(~out), *other])
         scores[out] = intercept + target.x[out] @ coefficients
     return areas(target, scores)
 
@@ -195,7 +223,7 @@ def main() -> None:
         f"Multi-Session Chat, {arguments.chains} chains, five folds": held_out(second, [first], 5),
         "Multi-Session Chat, fitted on LoCoMo alone": held_across(second, first),
     }
-    intercept, coefficients = fit([(first.x, first.y), (second.x, second.y)])
+    intercept, coefficients = fit_best([first, second])
     lines = [f"# - {what}: {value}" for what, value in measured.items()]
     lines += ["", f"intercept = {intercept:.4f}", "", "[coefficients]"]
     lines += [f"{name} = {value:.4f}" for name, value in zip(FEATURES, coefficients, strict=True)]
@@ -206,7 +234,7 @@ def main() -> None:
 
 
 def held_across(target: Rows, source: Rows) -> str:
-    intercept, coefficients = fit([(source.x, source.y)])
+    intercept, coefficients = fit_best([source])
     return areas(target, intercept + target.x @ coefficients)
 
 

@@ -62,7 +62,7 @@ def decide(
 
     `sources` are the turns it cites, in their order; `newest_at` is the time of the newest turn in the scope when the
     page fell due; `agreeing` counts other turns that say the same. Utility is the candidate's own where extraction
-    gave one, else it is estimated from the candidate and the first turn it cites.
+    gave one, else it is estimated.
     """
     return _judge(candidate, _facts(candidate, sources, relation, newest_at, agreeing), policy)
 
@@ -82,7 +82,7 @@ def _facts(
     if candidate.utility is not None:
         utility, utility_from = candidate.utility, "extraction"
     else:
-        utility, utility_from = estimate_utility(candidate, sources[0] if sources else None), ESTIMATOR
+        utility, utility_from = estimate_utility(candidate), ESTIMATOR
     return {
         "utility": utility,
         "utility_from": utility_from,

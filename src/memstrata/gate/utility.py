@@ -1,4 +1,4 @@
-"""Utility without an LLM: a small logistic model over named features of a candidate and its turn.
+"""Utility without an LLM: a small logistic model over named features of a candidate.
 
 The coefficients are shipped readable in `gate/data/utility.toml`, with how they were fitted. A feature is a number,
 mostly 0 or 1, that a person can check by looking at the text; words of three languages lie in `gate/data/cues.toml`.
@@ -16,7 +16,7 @@ from math import exp, log1p
 from types import MappingProxyType
 
 from memstrata.text.scripts import UNSPACED
-from memstrata.types import KINDS, Candidate, Turn
+from memstrata.types import KINDS, Candidate
 
 ESTIMATOR = "utility 1"
 
@@ -30,7 +30,6 @@ _DIGIT = re.compile(r"\d")
 FEATURES: Mapping[str, str] = MappingProxyType(
     {
         "length": "ln(1 + words of the candidate); two CJK characters count as a word",
-        "turn_length": "ln(1 + words of the turn it stands in)",
         "digits": "it has a digit",
         "names": "ln(1 + things it names)",
         "event_time": "when it happened is known",
@@ -45,9 +44,7 @@ FEATURES: Mapping[str, str] = MappingProxyType(
         "exclaims": "it exclaims",
         "negated": "it denies",
         "hedged": "it is hedged",
-        "caption": "its turn carries an image with a caption",
         "answers": "its context is a question that it answers",
-        "turn_asks": "its own turn asks, elsewhere than in the candidate",
         **{f"kind_{kind}": f"it is of the kind {kind}" for kind in KINDS if kind != "fact"},
     }
 )
@@ -67,34 +64,25 @@ class UtilityModel:
         return 1.0 / (1.0 + exp(-z))
 
 
-def estimate_utility(candidate: Candidate, turn: Turn | None = None) -> float:
-    """How likely the candidate is to be asked for later, in (0, 1).
-
-    `turn` is the turn it was taken from; without it the candidate's own text stands for the turn. Some 40 microseconds
-    for 25 words.
-    """
-    return default_model().estimate(utility_features(candidate, turn))
+def estimate_utility(candidate: Candidate) -> float:
+    """How likely the candidate is to be asked for later, in (0, 1). Some 30 microseconds for 25 words."""
+    return default_model().estimate(utility_features(candidate))
 
 
-def utility_features(candidate: Candidate, turn: Turn | None = None) -> dict[str, float]:
+def utility_features(candidate: Candidate) -> dict[str, float]:
     """The value of each of `FEATURES`, in their order."""
     text = candidate.text.casefold()
-    whole = turn.text.casefold() if turn is not None else text
-    asks = candidate.question or _ASKS.search(text) is not None
     values = {
         "length": log1p(_length(text)),
-        "turn_length": log1p(_length(whole)),
         "digits": float(_DIGIT.search(text) is not None),
         "names": log1p(len(candidate.names)),
         "event_time": float(candidate.event is not None),
         "slot": float(candidate.slot is not None),
-        "asks": float(asks),
+        "asks": float(candidate.question or _ASKS.search(text) is not None),
         "exclaims": float(_EXCLAIMS.search(text) is not None),
         "negated": float(candidate.negated),
         "hedged": float(candidate.hedged),
-        "caption": float(turn is not None and any(part.caption for part in turn.parts)),
         "answers": float(_ASKS.search(candidate.context) is not None),
-        "turn_asks": float(not asks and _ASKS.search(whole) is not None),
         **{f"kind_{kind}": float(candidate.kind == kind) for kind in KINDS if kind != "fact"},
         **_cues_in(text),
     }

@@ -69,8 +69,9 @@ def classify(
     Revision: the same subject and single-valued slot with another value, or the opposite of the same statement
     ("loves" / "hates"). A superseded note counts only as a duplicate, and only while it held.
     """
+    key = _key(candidate.content)
     for each in neighbours:
-        if _held_at(each.note, candidate.said_at) and (reason := _duplicates(candidate, each, duplicate)):
+        if _held_at(each.note, candidate.said_at) and (reason := _duplicates(candidate, key, each, duplicate)):
             return Relation("duplicate", each.note, each.similarity, reason)
     current = [each for each in neighbours if each.note.state == "current"]
     revised = [(each, reason) for each in current if (reason := _revises(candidate, each.note))]
@@ -109,10 +110,10 @@ def _held_at(note: Note, at: datetime) -> bool:
     return note.state == "superseded" and note.valid_to is not None and note.valid_from <= at < note.valid_to
 
 
-def _duplicates(candidate: Candidate, neighbour: Neighbour, threshold: float) -> str | None:
+def _duplicates(candidate: Candidate, key: str, neighbour: Neighbour, threshold: float) -> str | None:
     """Why the candidate says what the note says, or None."""
     note = neighbour.note
-    if _key(candidate.content) == _key(note.content):
+    if key == _key(note.content):
         # The same words on another day ("I ran five miles today") are another event.
         return "the same statement" if _same_date(candidate.event, note.event, missing_agrees=True) else None
     if neighbour.similarity < threshold:
@@ -150,10 +151,12 @@ def _slot_change(new: Slot, new_negated: bool, old: Slot, old_negated: bool) -> 
 
 def _opposite_statement(candidate: Candidate, note: Note) -> str | None:
     """Why the two say the same with opposite polarity ("loves" / "hates", "eats" / "does not eat"), or None."""
-    if candidate.kind in _OCCASIONS or note.kind in _OCCASIONS or _subject(candidate) != _subject(note):
+    if candidate.kind in _OCCASIONS or note.kind in _OCCASIONS:
         return None
     mine = _words(candidate.text)
     if candidate.negated == note.negated and mine.isdisjoint(_polar_words()):
+        return None  # nothing could turn the one into the other
+    if _subject(candidate) != _subject(note):
         return None
     theirs = _words(_statement(note))
     pair = _opposed(mine, theirs)

@@ -56,11 +56,10 @@ def _extended(older: Note, newer: Note) -> str:
 
 def _known(statement: str, older: Note) -> bool:
     told = _content(statement)
-    known = frozenset(content_words(f"{older.content} {older.context}"))
-    return len(told & known) >= KNOWN * len(told)
+    return len(told & (_content(older.content) | _content(older.context))) >= KNOWN * len(told)
 
 
-@lru_cache(maxsize=64)  # one newer note meets several older ones
+@lru_cache(maxsize=4096)  # one newer note meets several older ones, which come round again
 def _content(statement: str) -> frozenset[str]:
     return frozenset(content_words(statement))
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memstrata.gate.utility import FEATURES, default_model, estimate_utility, utility_features
-from memstrata.types import KINDS, Candidate, EventTime, Part, Slot, Turn
+from memstrata.types import KINDS, Candidate, EventTime, Slot
 
 AT = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
 
@@ -17,13 +17,9 @@ def say(text: str, **more: Any) -> Candidate:
     return Candidate(**{"text": text, "speaker": "Ana", "kind": "fact", "evidence": (1,), "said_at": AT, **more})
 
 
-def turn(text: str, **more: Any) -> Turn:
-    return Turn(1, "t1", None, "s1", 1, "user", "Ana", text, AT, AT, "user", **more)
-
-
-def features(candidate: Candidate, *around: Turn) -> set[str]:
+def features(candidate: Candidate) -> set[str]:
     """The names of the features that are on."""
-    return {name for name, value in utility_features(candidate, *around).items() if value}
+    return {name for name, value in utility_features(candidate).items() if value}
 
 
 def test_every_feature_has_a_coefficient_and_the_other_way_round() -> None:
@@ -44,18 +40,17 @@ def test_every_feature_has_a_coefficient_and_the_other_way_round() -> None:
     ],
 )
 def test_cues_are_found_as_words(text: str, on: set[str]) -> None:
-    assert features(say(text)) == on | {"length", "turn_length"}
+    assert features(say(text)) == on | {"length"}
 
 
-def test_features_of_the_record_and_of_the_turns_around() -> None:
+def test_features_of_the_record() -> None:
     event = EventTime(AT, AT, "day")
     rich = say(
         "It rained", names=("Rome",), event=event, slot=Slot("ana", "a", "b"), negated=True, hedged=True, kind="plan"
     )
     assert {"names", "event_time", "slot", "negated", "hedged", "kind_plan"} < features(rich)
-    own = turn("It rained. Did it at yours?", parts=(Part("image", caption="a wet street"),))
-    assert {"turn_asks", "caption", "answers"} < features(say("It rained", context='Ben: "How was it?"'), own)
-    assert "answers" not in features(say("It rained", context='Ben: "It was fine."'), own)
+    assert "answers" in features(say("It rained", context='Ben: "How was it?"'))
+    assert "answers" not in features(say("It rained", context='Ben: "It was fine."'))
 
 
 @pytest.mark.parametrize("kind", KINDS)
