@@ -21,6 +21,7 @@ AGREES = 0.8  # cosine from which another statement of the same subject counts a
 SHARED_WORDS = (
     0.5  # Jaccard of the content words of a duplicate: an encoder may not tell texts of its weak languages apart
 )
+OPPOSITE_NEAR = 0.5  # opposites are near in cosine: farther notes need no comparing of words
 SAME_WORDS = 0.8  # Jaccard of the content words, beside the opposites, from which two statements say the same thing
 _FEELING = "feels_about"  # slots whose value is itself the polarity
 _OCCASIONS = ("event", "ephemeral")  # what happened once does not revise what happened another time
@@ -74,7 +75,7 @@ def classify(
         if _held_at(each.note, candidate.said_at) and (reason := _duplicates(candidate, key, each, duplicate)):
             return Relation("duplicate", each.note, each.similarity, reason)
     current = [each for each in neighbours if each.note.state == "current"]
-    revised = [(each, reason) for each in current if (reason := _revises(candidate, each.note))]
+    revised = [(each, reason) for each in current if (reason := _revises(candidate, each))]
     if revised:
         first, reason = revised[0]
         return Relation("revision", first.note, first.similarity, reason, tuple(each.note for each, _ in revised[1:]))
@@ -132,11 +133,12 @@ def _duplicates(candidate: Candidate, key: str, neighbour: Neighbour, threshold:
     return f"the same in other words: similarity {neighbour.similarity:.2f}, equal subject, names, numbers and dates"
 
 
-def _revises(candidate: Candidate, note: Note) -> str | None:
+def _revises(candidate: Candidate, neighbour: Neighbour) -> str | None:
     """Why the candidate and the note cannot both hold, or None."""
+    note = neighbour.note
     if candidate.slot is not None and note.slot is not None:
         return _slot_change(candidate.slot, candidate.negated, note.slot, note.negated)
-    return _opposite_statement(candidate, note)
+    return _opposite_statement(candidate, note) if neighbour.similarity >= OPPOSITE_NEAR else None
 
 
 def _slot_change(new: Slot, new_negated: bool, old: Slot, old_negated: bool) -> str | None:
