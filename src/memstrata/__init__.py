@@ -1,0 +1,102 @@
+"""memstrata: long-term memory for LLM agents that layers, gates and links what it keeps.
+
+Names are loaded when first used, so that `import memstrata` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from memstrata._version import __version__
+
+if TYPE_CHECKING:
+    from memstrata.async_memory import AsyncMemory
+    from memstrata.clock import Clock, SetClock, SystemClock
+    from memstrata.embed import Embedder
+    from memstrata.errors import MemstrataError
+    from memstrata.memory import Memory
+    from memstrata.settings import Settings
+    from memstrata.types import (
+        Context,
+        Decision,
+        Erasure,
+        Evidence,
+        Explanation,
+        Hit,
+        Link,
+        Note,
+        NotePage,
+        Page,
+        Preview,
+        Profile,
+        Recall,
+        Receipt,
+        Revision,
+    )
+
+_HOME = {
+    "AsyncMemory": "async_memory",
+    "Clock": "clock",
+    "SetClock": "clock",
+    "SystemClock": "clock",
+    "Embedder": "embed",
+    "MemstrataError": "errors",
+    "Memory": "memory",
+    "Settings": "settings",
+    **dict.fromkeys(
+        (
+            "Context",
+            "Decision",
+            "Erasure",
+            "Evidence",
+            "Explanation",
+            "Hit",
+            "Link",
+            "Note",
+            "NotePage",
+            "Page",
+            "Preview",
+            "Profile",
+            "Recall",
+            "Receipt",
+            "Revision",
+        ),
+        "types",
+    ),
+}
+
+__all__ = [
+    "AsyncMemory",
+    "Clock",
+    "Context",
+    "Decision",
+    "Embedder",
+    "Erasure",
+    "Evidence",
+    "Explanation",
+    "Hit",
+    "Link",
+    "Memory",
+    "MemstrataError",
+    "Note",
+    "NotePage",
+    "Page",
+    "Preview",
+    "Profile",
+    "Recall",
+    "Receipt",
+    "Revision",
+    "SetClock",
+    "Settings",
+    "SystemClock",
+    "__version__",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'memstrata' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"memstrata.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value

@@ -6,7 +6,7 @@ user) and never leave the package; what a caller sees is `id`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
@@ -336,6 +336,16 @@ class Receipt:
 
 
 @dataclass(frozen=True, slots=True)
+class Preview:
+    """What an `add` would come to: each message, each decision, the notes and links; nothing of it is stored."""
+
+    messages: tuple[MessageOutcome, ...]
+    decisions: tuple[Decision, ...]
+    notes: tuple[Note, ...]
+    links: tuple[Link, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Leg:
     """One way a hit was found: the leg's own score in [0, 1] and rank (1 is best)."""
 
@@ -363,14 +373,13 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """The hits of one query, best first, and a cursor to the next page of them."""
+    """The hits of one query, best first, and a cursor to the next page of them (None after the last)."""
 
     query: str
     hits: tuple[Hit, ...]
     cursor: str | None = None
-    operation: str | None = None
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
 
     def __len__(self) -> int:
@@ -378,3 +387,83 @@ class Recall:
 
     def __getitem__(self, index: int) -> Hit:
         return self.hits[index]
+
+
+ContextStrategy = Literal["hybrid", "window", "summary", "retrieval", "full"]
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What to put before a model: `text` within the token budget, and what it was made of.
+
+    `citations` maps the marks in the text ("[1]") to hits.
+    """
+
+    text: str
+    tokens: int
+    strategy: ContextStrategy
+    turns: tuple[Evidence, ...] = ()
+    pages: tuple[Page, ...] = ()
+    citations: Mapping[str, Hit] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Who a user is: notes of identity, preference and relation, newest first in each kind."""
+
+    user: str | None
+    agent: str | None
+    identity: tuple[Note, ...]
+    preference: tuple[Note, ...]
+    relation: tuple[Note, ...]
+
+    @property
+    def text(self) -> str:
+        """One line a note, with its id."""
+        groups = (("identity", self.identity), ("preference", self.preference), ("relation", self.relation))
+        return "\n".join(f"{kind}: {note.content} [{note.id}]" for kind, notes in groups for note in notes)
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """One change of a note: by which operation, when, and what was before and after. `before` is None at its birth."""
+
+    operation: str
+    verb: str
+    at: datetime
+    before: Mapping[str, Any] | None
+    after: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class NotePage:
+    """One page of a list of notes, and the cursor to the next (None after the last)."""
+
+    notes: tuple[Note, ...]
+    cursor: str | None = None
+
+    def __iter__(self) -> Iterator[Note]:
+        return iter(self.notes)
+
+    def __len__(self) -> int:
+        return len(self.notes)
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why something was kept or not, in a sentence and in numbers."""
+
+    sentence: str
+    decision: Decision
+    note: Note | None = None
+    history: tuple[Revision, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    """What an erasure removed, row by row counted. `complete` is False while another reader still holds old pages."""
+
+    operation: str
+    at: datetime
+    counts: Mapping[str, int]
+    complete: bool

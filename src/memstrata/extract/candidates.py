@@ -13,17 +13,15 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from memstrata.extract import sources
-from memstrata.extract.cues import Cues, fold, table_language
+from memstrata.extract.cues import Cues, fold
 from memstrata.extract.kinds import OWN_KINDS
 from memstrata.extract.measure import clip, size
 from memstrata.extract.slots import refers_back
-from memstrata.extract.smalltalk import is_filler
-from memstrata.extract.statements import Statement, questions, statements
+from memstrata.extract.statements import Reading, Statement, read
 from memstrata.extract.topic_tables import topics
 from memstrata.text.keywords import keywords
 from memstrata.text.language import detect
 from memstrata.text.names import names
-from memstrata.text.sentences import sentences
 from memstrata.types import Candidate, Kind, Slot, Turn
 
 GROUP_WORDS: Final = 40.0  # a group of sentences grows to about so many words
@@ -49,6 +47,7 @@ class _Page:
     served: Sequence[str]
     people: tuple[str, ...]
     slots: dict[str | None, Slot] = field(default_factory=dict)  # the last one each speaker set
+    read: dict[int, Reading] = field(default_factory=dict)  # what the turns said, by their place
 
 
 def draft(
@@ -103,11 +102,12 @@ def _read(page: _Page, index: int) -> tuple[list[Statement], str | None]:
     if text is None:
         return [], rule
     asked = index > 0 and _who(page.turns[index - 1]) != _who(turn)
-    said = statements(turn, text, people=page.people, asked=asked, previous=page.slots.get(turn.speaker))
-    for statement in said:
+    reading = read(turn, text, people=page.people, asked=asked, previous=page.slots.get(turn.speaker))
+    page.read[index] = reading
+    for statement in reading.said:
         if statement.slot is not None:
             page.slots[turn.speaker] = statement.slot
-    return said, rule
+    return reading.said, rule
 
 
 def _is_repeated(page: _Page, index: int) -> bool:
@@ -226,17 +226,18 @@ def _remark(page: _Page, index: int) -> str:
     other = page.turns[index - 1]
     if not other.is_source or other.role in ("system", "tool") or other.trust in ("system", "tool", "web"):
         return ""
-    text = sources.without_fences(other.text)
-    if sources.is_override(text) or sources.is_command(text):
+    reading = page.read.get(index - 1)
+    if reading is None:
+        reading = _heard(other, page)
+    if any(statement.rule for statement in reading.said):
         return ""
-    asked = questions(text)
-    if asked:
-        return _quoted(other, asked[-1])
-    if sources.is_assistant(other):
-        return ""
-    language = detect(text)
-    stated = (piece for piece in sentences(text) if not is_filler(piece, language, names=page.people))
-    return _quoted(other, next(stated, ""))
+    stated = [] if sources.is_assistant(other) else [statement.text for statement in reading.said]
+    return _quoted(other, next(iter([*reversed(reading.questions), *stated]), ""))
+
+
+def _heard(turn: Turn, page: _Page) -> Reading:
+    """What a turn says and asks that is no source itself: before the page, or an assistant's unconfirmed words."""
+    return read(turn, sources.without_fences(turn.indexed_text), people=page.people)
 
 
 def _quoted(turn: Turn, text: str) -> str:
@@ -244,5 +245,5 @@ def _quoted(turn: Turn, text: str) -> str:
     if not text:
         return ""
     shown = clip(text, CONTEXT_WORDS)
-    speaker = turn.speaker or (turn.role if table_language(detect(text)) == "en" else "")
+    speaker = turn.speaker or (turn.role if text.isascii() else "")
     return f'{speaker}: "{shown}"' if speaker else f'"{shown}"'

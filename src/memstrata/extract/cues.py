@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final, NamedTuple
 
 from memstrata.extract import cue_tables as tables
@@ -51,9 +50,8 @@ class Folded(NamedTuple):
     words: tuple[str, ...]
 
 
-@lru_cache(maxsize=512)
 def fold(text: str) -> Folded:
-    """The text folded for cues; kept for a while, since each stage asks for the same sentence.
+    """The text folded for cues: done once a sentence and handed on, where several functions look at it.
 
     >>> fold("This ISN’T it!").padded
     " this isn't it "
@@ -82,7 +80,7 @@ def table_language(language: str) -> str:
     return language if language in ("ja", "zh") else "en"
 
 
-def is_question(text: str, language: str) -> bool:
+def is_question(text: str, language: str, folded: Folded | None = None) -> bool:
     """Whether the sentence asks: by its mark, or by its grammar where the mark is missing.
 
     >>> is_question("what is your name", "en"), is_question("What I like is tea.", "en")
@@ -100,33 +98,34 @@ def is_question(text: str, language: str) -> bool:
     if language == "zh":
         asks = stem.endswith("呢") and any(word in stem for word in tables.INTERROGATIVES_ZH)
         return asks or _QUESTION_ZH.search(stem) is not None
-    padded = fold(text).padded
+    padded = (folded or fold(text)).padded
     return _CLAUSE_EN.match(padded) is None and _QUESTION_EN.match(padded) is not None
 
 
-def cues_of(text: str, language: str) -> Cues:
+def cues_of(text: str, language: str, folded: Folded | None = None) -> Cues:
     """The cues of one sentence (or of a few joined ones: a cue of any of them counts).
 
     >>> cues_of("I think she might not come.", "en")
     Cues(negated=True, hedged=True, hearsay=False, question=False, future=False, hypothetical=False)
     """
     table = table_language(language)
-    folded = fold(text)
+    folded = folded or fold(text)
     return Cues(
         negated=_negated(folded, table),
         hedged=has_cue(folded, tables.HEDGES[table]),
         hearsay=has_cue(folded, tables.HEARSAY[table]),
-        question=is_question(text, language),
+        question=is_question(text, language, folded),
         future=has_cue(folded, tables.FUTURE[table]),
         hypothetical=has_cue(folded, tables.HYPOTHETICALS[table]),
     )
 
 
-def points_back(text: str, language: str) -> bool:
+def points_back(text: str, language: str, folded: Folded | None = None) -> bool:
     """Whether the sentence opens with a word whose antecedent is in the sentence before ("It was great", "それは")."""
     table = table_language(language)
     if table == "en":
-        return fold(text).words[:1] != () and fold(text).words[0] in tables.ANAPHORS["en"]
+        words = (folded or fold(text)).words
+        return bool(words) and words[0] in tables.ANAPHORS["en"]
     return text.lstrip().startswith(tables.ANAPHORS[table])
 
 

@@ -30,7 +30,8 @@ SLOT_KINDS: Final[dict[str, Kind]] = {
 IDENTITY: Final[Table] = {
     "en": whole_words(
         """
-        my name, i was born, i grew up, i was raised, i come from, i'm originally, i identify as, my background,
+        my name, i was born, i grew up, i was raised, i come from,
+        i'm from, i am from, i'm originally, i identify as, my background,
         my job, my profession, my career, for a living, i'm fluent, my pronouns, my religion, my age, my birthday,
         my hometown, i speak, i'm allergic, i am allergic
         """

@@ -26,18 +26,25 @@ _PAST_CLAUSE_EN: Final = re.compile(
 
 
 def kind_of(
-    text: str, language: str, *, event: EventTime | None = None, slot: Slot | None = None, cues: Cues | None = None
+    text: str,
+    language: str,
+    *,
+    event: EventTime | None = None,
+    slot: Slot | None = None,
+    cues: Cues | None = None,
+    folded: Folded | None = None,
 ) -> Kind:
-    """The kind of a statement. `event` is when it says something happened, `slot` what it sets, if known.
+    """The kind of a statement. `event` is when it says something happened, `slot` what it sets, if known;
+    `cues` and `folded` save reading them again.
 
     >>> kind_of("This is an island.", "en"), kind_of("I am a nurse.", "en"), kind_of("我打算明年去北京。", "zh")
     ('fact', 'identity', 'plan')
     """
     if slot is not None:
         return _kind_of_slot(slot)
-    cues = cues or cues_of(text, language)
+    folded = folded or fold(text)
+    cues = cues or cues_of(text, language, folded)
     table = table_language(language)
-    folded = fold(text)
     if has_cue(folded, tables.EPHEMERAL[table]):
         return "ephemeral"
     if cues.future:

@@ -17,20 +17,20 @@ NEGATIVE: Final = "negative"
 class Frame:
     """One way of stating a single-valued attribute.
 
-    `pattern` runs only where the literal `trigger` occurs in the lower-case sentence. Its groups: `who` a named subject
-    (none: the speaker), `thing` what a favourite, a pet's name or a feeling is of,
-    `value` (or `value2`) the value, unless it is `fixed`.
+    `pattern` runs only where one of `triggers` occurs (English: as a whole word, lower case; none: always). Its groups:
+    `who` a named subject (none: the speaker), `thing` what a favourite, a pet's name or a feeling is of, `value` (or
+    `value2`) the value, unless it is `fixed`.
     """
 
     attribute: str
-    trigger: str
+    triggers: frozenset[str]
     pattern: re.Pattern[str]
     fixed: str = ""
 
 
-def frame(attribute: str, trigger: str, pattern: str, fixed: str = "") -> Frame:
-    """A frame with its pattern compiled."""
-    return Frame(attribute, trigger, re.compile(pattern), fixed)
+def frame(attribute: str, triggers: str, pattern: str, fixed: str = "") -> Frame:
+    """A frame with its pattern compiled and its triggers, separated by bars, split."""
+    return Frame(attribute, frozenset(triggers.split("|")) - {""}, re.compile(pattern), fixed)
 
 
 # Capitalised openings that are not the name of somebody.
@@ -55,15 +55,26 @@ NOT_THINGS_EN: Final[frozenset[str]] = frozenset(
         """
     )
 )
-# Where the thing ends: what comes after says how, when or why, not what.
+# Where the thing ends: what comes after says how much or why, not what.
 THING_ENDS_EN: Final[frozenset[str]] = frozenset(
     word_list(
         """
-        because since when while but so though although as if than more most anymore now too very at in on for
-        with from by these who which that after before especially even much better best during about any every
+        because since when while but so though although as if more most anymore now too very a much better best
+        especially even any every these itself myself
         """
     )
 )
+# With one of these the thing is only half named ("stories that ...", "spending time with ...", "what I love is ...").
+THING_BREAKS_EN: Final[frozenset[str]] = frozenset(
+    word_list(
+        """
+        and or at in on for with from by about during after before over into through than who which that whose
+        is are was were be makes make made has have had they're you've you're it's us them him her me not just
+        """
+    )
+)
+# One spelling for what favourites are of.
+SPELLINGS: Final = {"color": "colour", "flavor": "flavour", "film": "movie", "sports": "sport"}
 # Where one works without its being an employer.
 NOT_PLACES_JA: Final[frozenset[str]] = frozenset(
     word_list(

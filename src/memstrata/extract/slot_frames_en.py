@@ -31,6 +31,9 @@ _PETS: Final = (
     "dog|puppy|cat|kitten|rabbit|bunny|hamster|parrot|horse|pony|turtle|tortoise|snake|guinea pig|lizard|goldfish"
 )
 
+_OCCUPATION_WORDS: Final = "|".join(occupation.split()[-1] for occupation in _OCCUPATIONS.split("|"))
+_AGES: Final = "|".join(map(str, range(1, 130)))
+
 _NAME = r"[A-Z][\w-]+(?: [A-Z][\w-]+){0,2}"
 _KIN = r"[Mm]y (?:mom|mum|mother|dad|father|wife|husband|partner|boyfriend|girlfriend|fianc[eé]e?|boss)"
 _OPEN = r"(?:^|[,;:.!–—-] ?|\b(?:and|but|so|because|since|that|well|yeah|yes|oh|actually|currently|now|think) )"
@@ -44,57 +47,59 @@ _END = r"(?=[\s,.;:!?)]|$)"
 
 FRAMES: Final[tuple[Frame, ...]] = (
     frame("name", "name", rf"\b[Mm]y\b (?:full |real |first )?name(?: is|'s) (?P<value>{_NAME})"),
-    frame("name", "call", rf"\bI\b(?:'m| am) called (?P<value>{_NAME})"),
-    frame("name", "call me", rf"(?:^|[,;.] |\b(?:just|please|can|could) )[Cc]all me (?P<value>{_NAME})"),
-    frame("age", "years old", rf"{_WHO}{_BE}{_ADV} (?P<value>\d{{1,3}}) years old"),
-    frame("age", "i", rf"\bI\b(?:'m| am){_ADV} (?P<value>\d{{1,3}})(?= now\b| and\b|[.,;!]|$)"),
+    frame("name", "called", rf"\bI\b(?:'m| am) called (?P<value>{_NAME})"),
+    frame("name", "call", rf"(?:^|[,;.] |\b(?:just|please|can|could) )[Cc]all me (?P<value>{_NAME})"),
+    frame("age", "years", rf"{_WHO}{_BE}{_ADV} (?P<value>\d{{1,3}}) years old"),
+    frame("age", _AGES, rf"\bI\b(?:'m| am){_ADV} (?P<value>\d{{1,3}})(?= now\b| and\b|[.,;!]|$)"),
     frame("age", "turned", rf"{_WHO}{_ADV} turned (?P<value>\d{{1,3}}){_END}(?! (?:[a-z]+s|off|on)\b)"),
     frame("birthday", "birthday", rf"{_WHOSE} birthday(?: is|'s)(?: on)? (?P<value>(?:the )?[\w ]*\d+[\w ]*)"),
-    frame("birthday", "born on", rf"{_WHO} was born on (?P<value>(?:the )?[\w ]*\d+[\w ,]*)"),
-    frame("lives_in", "liv", rf"{_WHO}(?:{_ADV} lives?|{_BE}{_ADV} living) in (?P<value>{_PROPER})"),
-    frame("lives_in", "moved", rf"{_WHO}(?:'ve| have| has|'s)?{_ADV} (?:moved|relocated)(?: back)? to (?P<value>{_PROPER})"),
-    frame("home_town", "from", rf"{_WHO}{_BE}{_ADV}(?: originally)? from (?P<value>{_PROPER})(?! to\b)"),
-    frame("home_town", "grew up", rf"{_WHO} grew up in (?P<value>{_PROPER})"),
-    frame("home_town", "town", rf"{_WHOSE} home ?town(?: is|'s) (?P<value>{_PROPER})"),
-    frame("birthplace", "born in", rf"{_WHO} was born in (?P<value>[A-Z][\w.'-]*(?:,? [A-Z][\w.'-]*){{0,3}})(?! \d)"),
-    frame("works_at", "work", rf"{_WHO}(?:{_ADV} works?|{_BE}{_ADV} working) (?:at|for) (?P<value>{_PROPER})(?!'s|’s)"),
-    frame("works_at", "job at", rf"{_WHO}(?:'ve)?{_ADV} (?:got|started|have|took) (?:a|my)(?: new)? job at (?P<value>{_PROPER})"),
+    frame("birthday", "born", rf"{_WHO} was born on (?P<value>(?:the )?[\w ]*\d+[\w ,]*)"),
+    frame("lives_in", "live|lives|living", rf"{_WHO}(?:{_ADV} lives?|{_BE}{_ADV} living) in (?P<value>{_PROPER})"),
+    frame("lives_in", "moved|relocated", rf"{_WHO}(?:'ve| have| has|'s)?{_ADV} (?:moved|relocated)(?: back)? to (?P<value>{_PROPER})"),
+    frame("home_town", "grew", rf"{_WHO} grew up in (?P<value>{_PROPER})"),
+    frame("home_town", "town|hometown", rf"{_WHOSE} home ?town(?: is|'s) (?P<value>{_PROPER})"),
+    frame("birthplace", "born", rf"{_WHO} was born in (?P<value>[A-Z][\w.'-]*(?:,? [A-Z][\w.'-]*){{0,3}})(?! \d)"),
+    frame("works_at", "work|works|working", rf"{_WHO}(?:{_ADV} works?|{_BE}{_ADV} working) (?:at|for) (?P<value>{_PROPER})(?!'s|’s)"),
+    frame("works_at", "job", rf"{_WHO}(?:'ve)?{_ADV} (?:got|started|have|took) (?:a|my)(?: new)? job at (?P<value>{_PROPER})"),
     frame("works_at", "employer", rf"{_WHOSE}(?: new| current)? employer(?: is|'s) (?P<value>{_PROPER})"),
     frame("job_title", "job", rf"{_WHOSE}(?: new| current)? job(?: is|'s)(?: as)? (?:an? )?(?P<value>[a-z][\w -]{{2,30}}?(?= at\b| for\b| in\b| and\b|[,.;!]|$))"),
-    frame("job_title", "work", rf"{_WHO}(?:{_ADV} works?|{_BE}{_ADV} working) as an? (?P<value>[a-z][\w -]{{2,30}}?)(?= at\b| for\b| in\b| and\b|[,.;!]|$)"),
-    frame("job_title", " a", rf"{_WHO}{_BE}{_ADV} an? (?P<value>(?:[a-z]+ ){{0,2}}?(?:{_OCCUPATIONS})){_END}"),
-    frame("favourite", "favo", rf"{_WHOSE}(?: all[- ]time| new| current| absolute)? favou?rite (?P<thing>[a-z]+(?: [a-z]+){{0,2}}?)(?:{_ADV} is|'s){_ADV} {_REST}"),
-    frame("favourite", "favo", rf"(?:^|[,;.!] |\b(?:and|but) )(?P<value>(?:{_NAME}|[A-Z]?[a-z]+(?: [a-z]+)?)) is my(?: all[- ]time| new| absolute)? favou?rite (?P<thing>[a-z]+(?: [a-z]+)?){_END}"),
+    frame("job_title", "work|works|working", rf"{_WHO}(?:{_ADV} works?|{_BE}{_ADV} working) as an? (?P<value>[a-z][\w -]{{2,30}}?)(?= at\b| for\b| in\b| and\b|[,.;!]|$)"),
+    frame("job_title", _OCCUPATION_WORDS, rf"{_WHO}{_BE}{_ADV} an? (?P<value>(?:[a-z]+ ){{0,2}}?(?:{_OCCUPATIONS})){_END}"),
+    frame("favourite", "favorite|favourite", rf"(?<!of ){_WHOSE}(?: all[- ]time| new| current| absolute)? favou?rite (?P<thing>(?!(?:things?|parts?|ones?|memory|moment|time)\b)[a-z]+(?: [a-z]+){{0,2}}?)(?:{_ADV} is|'s){_ADV} {_REST}"),
+    frame("favourite", "favorite|favourite", rf"(?:^|[,;.!] |\b(?:and|but) )(?P<value>(?:{_NAME}|[A-Z]?[a-z]+(?: [a-z]+)?)) is my(?: all[- ]time| new| absolute)? favou?rite (?P<thing>(?!(?:things?|parts?|ones?|memory|moment|time)\b)[a-z]+(?: [a-z]+)?){_END}"),
     frame("marital_status", "married", rf"{_WHO}(?:{_BE}| got| just got|'ve been| have been){_ADV} married{_END}", "married"),
     frame("marital_status", "engaged", rf"{_WHO}(?:{_BE}| got| just got){_ADV} engaged(?! in\b| with\b){_END}", "engaged"),
     frame("marital_status", "divorced", rf"{_WHO}(?:{_BE}| got| just got){_ADV} divorced{_END}", "divorced"),
     frame("marital_status", "single", rf"{_WHO}{_BE}{_ADV} single{_END}(?! [a-z])", "single"),
-    frame("marital_status", "widow", rf"{_WHO}{_BE}{_ADV}(?: a)? widow(?:ed|er)?{_END}", "widowed"),
+    frame("marital_status", "widow|widower|widowed", rf"{_WHO}{_BE}{_ADV}(?: a)? widow(?:ed|er)?{_END}", "widowed"),
     frame("phone", "number", rf"{_WHOSE}(?: new)?(?: phone| mobile| cell)? number(?: is|'s) (?P<value>\+?[\d][\d ().-]{{5,}}\d)"),
-    frame("email", "mail", rf"{_WHOSE}(?: new)? e-?mail(?: address)?(?: is|'s) (?P<value>[\w.+-]+@[\w-]+\.[\w.-]*\w)"),
+    frame("email", "mail|email", rf"{_WHOSE}(?: new)? e-?mail(?: address)?(?: is|'s) (?P<value>[\w.+-]+@[\w-]+\.[\w.-]*\w)"),
     frame("name", "name", rf"{_WHOSE} (?P<thing>{_PETS})'s name(?: is|'s) (?P<value>{_NAME})"),
-    frame("name", "my", rf"\b[Mm]y\b (?P<thing>{_PETS}) is (?:called|named) (?P<value>{_NAME})"),
-    frame("school", "go", rf"{_WHO} (?:go|goes|am going) to (?P<value>(?:{_PROPER} )?(?:University|College|High School|School|Academy)(?: of {_PROPER})?)"),
-    frame("school", "stud", rf"{_WHO}(?:{_ADV} stud(?:y|ies)|{_BE}{_ADV} studying)(?: [a-z]+){{0,2}} at (?P<value>{_PROPER})"),
-    frame("school", "attend", rf"{_WHO} attends? (?P<value>(?:{_PROPER} )?(?:University|College|High School|School|Academy)(?: of {_PROPER})?)"),
-    frame("nationality", "i", rf"{_WHO}{_BE}{_ADV} (?P<value>{_NATIONALITIES})(?= and\b| but\b|[,.;!]|$)"),
+    frame("name", "called|named", rf"\b[Mm]y\b (?P<thing>{_PETS}) is (?:called|named) (?P<value>{_NAME})"),
+    frame("school", "go|goes|going", rf"{_WHO} (?:go|goes|am going) to (?P<value>(?:{_PROPER} )?(?:University|College|High School|School|Academy)(?: of {_PROPER})?)"),
+    frame("school", "study|studies|studying", rf"{_WHO}(?:{_ADV} stud(?:y|ies)|{_BE}{_ADV} studying)(?: [a-z]+){{0,2}} at (?P<value>{_PROPER})"),
+    frame("school", "attend|attends", rf"{_WHO} attends? (?P<value>(?:{_PROPER} )?(?:University|College|High School|School|Academy)(?: of {_PROPER})?)"),
+    frame("nationality", _NATIONALITIES.lower(), rf"{_WHO}{_BE}{_ADV} (?P<value>{_NATIONALITIES})(?= and\b| but\b|[,.;!]|$)"),
     frame("nationality", "nationality", rf"{_WHOSE} nationality(?: is|'s) (?P<value>[A-Z]\w+)"),
-    frame("native_language", "language", rf"{_WHOSE} (?:native|first|mother) (?:language|tongue)(?: is|'s) (?P<value>[A-Z]\w+)"),
+    frame("native_language", "language|tongue", rf"{_WHOSE} (?:native|first|mother) (?:language|tongue)(?: is|'s) (?P<value>[A-Z]\w+)"),
     frame("native_language", "native", rf"{_WHO}{_BE} a native (?:speaker of (?P<value>[A-Z]\w+)|(?P<value2>[A-Z]\w+) speaker)"),
-    frame("diet", "ve", rf"{_WHO}(?:{_BE}{_ADV}|(?:'ve)? (?:became|become|went|turned|gone))(?: an?| strictly)? (?P<value>vegan|vegetarian|pescatarian){_END}(?! [a-z])"),
-    frame("timezone", "time", rf"{_WHOSE} time ?zone(?: is|'s) (?P<value>[A-Z][\w/+:-]*(?: [A-Z]\w+)?)"),
+    frame("diet", "vegan|vegetarian|pescatarian", rf"{_WHO}(?:{_BE}{_ADV}|(?:'ve)? (?:became|become|went|turned|gone))(?: an?| strictly)? (?P<value>vegan|vegetarian|pescatarian){_END}(?! [a-z])"),
+    frame("timezone", "time|timezone", rf"{_WHOSE} time ?zone(?: is|'s) (?P<value>[A-Z][\w/+:-]*(?: [A-Z]\w+)?)"),
 )
 
 _FEEL_ADV = r"(?: (?:really|absolutely|just|still|also|now|do|truly|totally|always|actually|honestly|particularly|especially|so|both))*"
 _OBJECT = r"(?P<thing>[\w'’-]+(?: [\w'’-]+){0,7})"
+# "I love", "Ana loves": the ending tells a third person's verb from "sounds like".
+_LOVE = rf"(?:\bI\b{_FEEL_ADV} (?:love|like|adore|enjoy)|{_OPEN}(?P<who>{_KIN}|{_NAME}){_FEEL_ADV} (?:loves|likes|adores|enjoys))"
+_HATE = rf"(?:\bI\b{_FEEL_ADV} (?:hate|dislike|detest|loathe)|{_OPEN}(?P<who>{_KIN}|{_NAME}){_FEEL_ADV} (?:hates|dislikes|detests|loathes))"
 FEELINGS: Final[tuple[Frame, ...]] = (
-    frame(FEELING, "n't", rf"{_WHO}{_FEEL_ADV} (?:do|does)n't{_FEEL_ADV} (?:like|love|enjoy) {_OBJECT}", NEGATIVE),
-    frame(FEELING, " no", rf"{_WHO}(?: do| does)? (?:no longer|not) (?:likes?|loves?|enjoys?) {_OBJECT}", NEGATIVE),
+    frame(FEELING, "don't|doesn't", rf"{_WHO}{_FEEL_ADV} (?:do|does)n't{_FEEL_ADV} (?:like|love|enjoy) {_OBJECT}", NEGATIVE),
+    frame(FEELING, "no|not", rf"{_WHO}(?: do| does)? (?:no longer|not) (?:likes?|loves?|enjoys?) {_OBJECT}", NEGATIVE),
     frame(FEELING, "stand", rf"{_WHO}{_FEEL_ADV} (?:can't|cannot) stand {_OBJECT}", NEGATIVE),
-    frame(FEELING, "fan of", rf"{_WHO}{_BE} not(?: really)? an?(?: \w+)? fan of {_OBJECT}", NEGATIVE),
-    frame(FEELING, "fan of", rf"{_WHO}{_BE}{_FEEL_ADV} an?(?: \w+)? fan of {_OBJECT}", POSITIVE),
-    frame(FEELING, "e", rf"{_WHO}{_FEEL_ADV} (?:hates?|dislikes?|detests?|loathes?) {_OBJECT}", NEGATIVE),
-    frame(FEELING, "e", rf"{_WHO}{_FEEL_ADV} (?:loves?|likes?|adores?|enjoys?) {_OBJECT}", POSITIVE),
+    frame(FEELING, "fan", rf"{_WHO}{_BE} not(?: really)? an?(?: \w+)? fan of {_OBJECT}", NEGATIVE),
+    frame(FEELING, "fan", rf"{_WHO}{_BE}{_FEEL_ADV} an?(?: \w+)? fan of {_OBJECT}", POSITIVE),
+    frame(FEELING, "hate|hates|dislike|dislikes|detest|detests|loathe|loathes", rf"{_HATE} {_OBJECT}", NEGATIVE),
+    frame(FEELING, "love|loves|like|likes|adore|adores|enjoy|enjoys", rf"{_LOVE} {_OBJECT}", POSITIVE),
 )
 
 # "Now it's B", "it's B now": said after a statement whose slot is known.

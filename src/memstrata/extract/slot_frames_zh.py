@@ -32,7 +32,6 @@ FRAMES: Final[tuple[Frame, ...]] = (
     frame("lives_in", "住在", rf"{_WHO}{_ADV}(?:居)?住在{_WORD}{_STOP}"),
     frame("lives_in", "搬", rf"{_WHO}{_ADV}搬(?:家)?(?:到|去)了?{_WORD}{_STOP}"),
     frame("home_town", "家", rf"{_OF}(?:家乡|家鄉|老家)(?:是|在){_WORD}{_STOP}"),
-    frame("home_town", "来自", rf"{_WHO}来自{_WORD}{_STOP}"),
     frame("nationality", "人", rf"{_WHO}是(?P<value>(?:{_COUNTRIES})人){_STOP}"),
     frame("home_town", "人", rf"{_WHO}是(?P<value>[一-鿿]{{2,4}}?)人{_STOP}"),
     frame("works_at", "工作", rf"{_WHO}{_ADV}在{_WORD}工作"),

@@ -14,7 +14,7 @@ from memstrata.extract import slot_frames as tables
 from memstrata.extract import slot_frames_en as english
 from memstrata.extract import slot_frames_ja as japanese
 from memstrata.extract import slot_frames_zh as chinese
-from memstrata.extract.cues import Cues, cues_of, table_language
+from memstrata.extract.cues import Cues, Folded, cues_of, fold, table_language
 from memstrata.text.tokens import normalise
 from memstrata.types import Slot
 
@@ -32,30 +32,37 @@ _PAST_EN: Final = re.compile(r"\b(?:used to|back when|when I was|as a (?:kid|chi
 _PAST_JA: Final = re.compile(r"(?:昔は|以前は|子供の頃)")
 _PAST_ZH: Final = re.compile(r"(?:以前|曾经|曾經|过去|小时候)")
 _PAST: Final = {"en": _PAST_EN, "ja": _PAST_JA, "zh": _PAST_ZH}
+_LISTED: Final = re.compile(r"(?:, [\w' -]+)+,? (?:and|or) (?!I\b)|、[^、。]+(?:と|や)|和|跟")
 _HONORIFIC: Final = re.compile(r"(?:さん|くん|ちゃん|君)$")
 
 
 def slot_of(
-    text: str, speaker: str | None, language: str, *, previous: Slot | None = None, cues: Cues | None = None
+    text: str,
+    speaker: str | None,
+    language: str,
+    *,
+    previous: Slot | None = None,
+    cues: Cues | None = None,
+    folded: Folded | None = None,
 ) -> Slot | None:
     """The slot that one sentence sets.
 
     `speaker` is the subject of "I" (None: the plain user). `previous` is the slot the same speaker set last, which
-    "now it's B" refers to. `cues` saves reading them again.
+    "now it's B" refers to. `cues` and `folded` save reading them again.
 
     >>> slot_of("I live in Porto.", "Ana", "en")
     Slot(subject='ana', attribute='lives_in', value='porto')
     >>> slot_of("Ana audits Acme.", "Ben", "en") is None
     True
     """
-    cues = cues or cues_of(text, language)
+    folded = folded or fold(text)
+    cues = cues or cues_of(text, language, folded)
     language = table_language(language)
     if cues.question or cues.hedged or cues.hearsay or cues.hypothetical or _PAST[language].search(text):
         return None
     text = text.replace("’", "'").strip()
-    lowered = text.lower()
     for frame in _FRAMES[language]:
-        if frame.trigger not in lowered:
+        if not _may_fit(frame, folded, language):
             continue
         slot = _read(frame, text, speaker, language, cues)
         if slot is not None:
@@ -66,6 +73,14 @@ def slot_of(
 def refers_back(text: str, language: str) -> bool:
     """Whether a text corrects a statement made before it without naming what it is about ("now it's B")."""
     return _CORRECTIONS[table_language(language)].search(text.replace("’", "'")) is not None
+
+
+def _may_fit(frame: tables.Frame, folded: Folded, language: str) -> bool:
+    if not frame.triggers:
+        return True
+    if language == "en":
+        return not frame.triggers.isdisjoint(folded.words)
+    return any(trigger in folded.text for trigger in frame.triggers)
 
 
 def _read(frame: tables.Frame, text: str, speaker: str | None, language: str, cues: Cues) -> Slot | None:
@@ -81,7 +96,7 @@ def _read(frame: tables.Frame, text: str, speaker: str | None, language: str, cu
     if subject is None:
         return None
     if feeling:
-        thing = _thing(groups["thing"], language)
+        thing = "" if _LISTED.match(text[found.end() :]) else _thing(groups["thing"], language)
         return Slot(subject, f"{tables.FEELING}:{thing}", frame.fixed) if thing else None
     value = _clean(frame.fixed or groups.get("value") or groups.get("value2") or "")
     if not value or value in tables.NOT_PLACES_ZH or value in tables.NOT_PLACES_JA:
@@ -89,6 +104,7 @@ def _read(frame: tables.Frame, text: str, speaker: str | None, language: str, cu
     attribute = frame.attribute
     if "thing" in groups:  # "favourite" and "name" are of something: favourite_player, dog_name
         thing = _clean(groups["thing"]).replace(" ", "_")
+        thing = tables.SPELLINGS.get(thing, thing)
         attribute = f"{attribute}_{thing}" if attribute == "favourite" else f"{thing}_{attribute}"
     return Slot(subject, attribute, value)
 
@@ -124,7 +140,7 @@ def _thing(text: str, language: str) -> str:
     for word in words:
         if word in tables.THING_ENDS_EN:
             break
-        if word in ("and", "or"):
+        if word in tables.THING_BREAKS_EN:
             return ""
         kept.append(word)
     if not kept or kept[0] in tables.NOT_THINGS_EN or len(kept) > 4:

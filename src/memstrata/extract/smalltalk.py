@@ -6,8 +6,11 @@ import re
 from typing import Final
 
 from memstrata.extract import cue_tables as tables
-from memstrata.extract.cues import fold, table_language
+from memstrata.extract.cues import Folded, fold, table_language
+from memstrata.text import stopwords
+from memstrata.text.tokens import content_words
 
+_STOP_WORDS: Final = frozenset(stopwords.ENGLISH)
 _REPEATED: Final = re.compile(r"(.{1,2}?)\1{2,}")
 _LAUGH: Final = re.compile(r"(?:ha|he){2,}h?")
 _CJK: Final = {
@@ -16,8 +19,16 @@ _CJK: Final = {
 }
 
 
-def is_filler(text: str, language: str, *, names: tuple[str, ...] = ()) -> bool:
-    """Whether a sentence is only small talk; `names` are people who may be addressed in it.
+def content_of(folded: Folded) -> list[str]:
+    """The content words of a sentence: what is left without function words."""
+    if folded.text.isascii():
+        return [word for word in folded.words if word not in _STOP_WORDS]
+    return content_words(folded.text)
+
+
+def is_filler(text: str, language: str, *, names: tuple[str, ...] = (), folded: Folded | None = None) -> bool:
+    """Whether a sentence is only small talk; `names` are people who may be addressed in it,
+    by their first three or four letters too ("Mel" for Melanie).
 
     >>> is_filler("Wow, that's great, Ana!", "en", names=("Ana",)), is_filler("Great, I moved to Porto!", "en")
     (True, False)
@@ -29,8 +40,10 @@ def is_filler(text: str, language: str, *, names: tuple[str, ...] = ()) -> bool:
         for name in names:
             text = text.replace(name, "")
         return _CJK[table].match(text) is not None or not any(character.isalnum() for character in text)
-    addressed = {word for name in names for word in name.lower().split()}
-    return all(word in tables.FILLER_EN or word in addressed or _stretched(word) for word in fold(text).words)
+    addressed = {short for name in names for word in name.lower().split() for short in (word, word[:3], word[:4])}
+    return all(
+        word in tables.FILLER_EN or word in addressed or _stretched(word) for word in (folded or fold(text)).words
+    )
 
 
 def _stretched(word: str) -> bool:

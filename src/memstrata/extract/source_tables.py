@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from memstrata.extract.cue_tables import listed
+
 # The assistant reports its own act. The verb must stand right after "I('ve)", so "I could have booked" is none.
 _ACTS_EN = (
     "added|arranged|booked|cancelled|canceled|changed|completed|configured|confirmed|converted|created|deleted|deployed|"
@@ -31,6 +33,17 @@ OWN_ACT: Final[dict[str, re.Pattern[str]]] = {
         r"|注册|註冊|修改|转发)"
     ),
 }
+
+# A sentence without any of these (in lower case) is neither an override nor a command: a cheap first look.
+SUSPICIOUS: Final = listed(
+    """
+    ignore, disregard, forget, override, bypass, system, assistant, developer, instruction, [inst, im_start, im_end,
+    you are now, the user, reveal, from now on, remember that you, you must, you shall, act as, act like, behave,
+    pretend, respond, answer, reply, memory,
+    指示, 命令, プロンプト, ルール, システム, 今後, あなたは, 振る舞, ふるま,
+    指令, 提示, 规则, 規則, 要求, 系统, 系統, 从现在, 從現在, 记住, 記住, 你现在是, 你必须
+    """
+)
 
 # Text that tries to take over whoever reads it: it and all that follows in its turn is no source.
 OVERRIDE: Final = re.compile(

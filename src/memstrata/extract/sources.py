@@ -60,12 +60,17 @@ def is_assistant(turn: Turn) -> bool:
 
 def is_override(text: str) -> bool:
     """Whether a sentence tries to take over whoever reads it ("ignore previous instructions", "system: ...")."""
-    return tables.OVERRIDE.search(text) is not None
+    return _is_suspicious(text) and tables.OVERRIDE.search(text) is not None
 
 
 def is_command(text: str) -> bool:
     """Whether a sentence tells the assistant what it is or must do ("from now on you must ...")."""
-    return tables.COMMAND.search(text) is not None
+    return _is_suspicious(text) and tables.COMMAND.search(text) is not None
+
+
+def _is_suspicious(text: str) -> bool:
+    lowered = text.lower()
+    return any(word in lowered for word in tables.SUSPICIOUS)
 
 
 def without_fences(text: str) -> str:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
-from memstrata.extract.cues import Cues, cues_of, is_question, points_back, table_language
+from memstrata.extract.cues import Cues, Folded, cues_of, fold, is_question, points_back, table_language
 from memstrata.extract.kinds import kind_of
 from memstrata.extract.measure import chunks
 from memstrata.extract.slots import slot_of
-from memstrata.extract.smalltalk import is_filler
+from memstrata.extract.smalltalk import content_of, is_filler
 from memstrata.extract.sources import is_command, is_override
 from memstrata.text.language import detect
 from memstrata.text.sentences import sentences
-from memstrata.text.tokens import content_words
 from memstrata.text.when import find_times
 from memstrata.types import EventTime, Kind, Slot, Turn
 
@@ -50,39 +49,48 @@ class Statement:
     rule: str | None = None
 
 
+@dataclass(slots=True)
+class Reading:
+    """What one turn says and asks."""
+
+    said: list[Statement] = field(default_factory=list)
+    questions: list[str] = field(default_factory=list)
+
+
 def statements(
     turn: Turn, text: str, *, people: tuple[str, ...] = (), asked: bool = False, previous: Slot | None = None
 ) -> list[Statement]:
-    """The statements in `text`, the usable text of `turn`, in order.
+    """The statements in `text`, the usable text of `turn`, in order; see `read`."""
+    return read(turn, text, people=people, asked=asked, previous=previous).said
 
-    `people` are those who may be addressed in it, `asked` whether it answers a question (then one word can be a
+
+def read(
+    turn: Turn, text: str, *, people: tuple[str, ...] = (), asked: bool = False, previous: Slot | None = None
+) -> Reading:
+    """The statements and questions in `text`, the usable text of `turn`, each in order.
+
+    `people` are those who may be addressed in it, `asked` whether it replies to another (then one word can be a
     statement), `previous` the slot the speaker set last. An attempt to take over the reader bars itself and all that
     follows; a command to the assistant only itself.
     """
     spoken, captions = _captions(turn, text)
     language = detect(spoken or text)
-    found: list[Statement] = []
+    found = Reading()
     for piece in _pieces(spoken):
         if is_override(piece):
             rest = spoken[spoken.find(piece) :]
-            return [*found, Statement(rest, Cues(), "ephemeral", rule="instruction")]
-        own = _language(piece, language)
+            found.said.append(Statement(rest, Cues(), "ephemeral", rule="instruction"))
+            return found
         if is_command(piece):
-            found.append(Statement(piece, Cues(), "ephemeral", rule="instruction"))
+            found.said.append(Statement(piece, Cues(), "ephemeral", rule="instruction"))
         elif _PLACEHOLDERS.sub("", piece):
-            for statement in _stated(piece, own, turn, people, asked and not found, previous):
-                previous = statement.slot or previous
-                found.append(statement)
+            _read_sentence(piece, _language(piece, language), turn, people, asked, previous, found)
+            if found.said and found.said[-1].slot is not None:
+                previous = found.said[-1].slot
     for caption in captions:
         rule = "instruction" if is_override(caption) or is_command(caption) else None
-        found.append(Statement(caption, Cues(), "ephemeral" if rule else "fact", points_back=True, rule=rule))
+        found.said.append(Statement(caption, Cues(), "ephemeral" if rule else "fact", points_back=True, rule=rule))
     return found
-
-
-def questions(text: str) -> list[str]:
-    """The sentences of a text that ask something."""
-    language = detect(text)
-    return [piece for piece in sentences(text) if is_question(piece, _language(piece, language))]
 
 
 def _language(piece: str, language: str) -> str:
@@ -115,25 +123,37 @@ def _captions(turn: Turn, text: str) -> tuple[str, list[str]]:
     return text, captions
 
 
-def _stated(
-    piece: str, language: str, turn: Turn, people: tuple[str, ...], asked: bool, previous: Slot | None
-) -> Iterator[Statement]:
-    """The statements of one sentence: none for small talk and questions, two where both halves set a slot."""
-    cues = cues_of(piece, language)
+def _read_sentence(
+    piece: str,
+    language: str,
+    turn: Turn,
+    people: tuple[str, ...],
+    asked: bool,
+    previous: Slot | None,
+    found: Reading,
+) -> None:
+    """Add to `found` what one sentence says: nothing if it is small talk, two things where both halves set a slot."""
+    folded = fold(piece)
+    cues = cues_of(piece, language, folded)
     if cues.question:
+        found.questions.append(piece)
         head = _before_question(piece, language)
         if head is None:
             return
-        piece, cues = head, cues_of(head, language)
-    if is_filler(piece, language, names=people) or not _has_substance(piece, language, asked):
+        piece, folded = head, fold(head)
+        cues = cues_of(piece, language, folded)
+    if is_filler(piece, language, names=people, folded=folded):
+        return
+    if not _has_substance(folded, asked and not found.said):
         return
     for half in _halves(piece, turn, language):
-        own = cues if half is piece else cues_of(half, language)
-        slot = slot_of(half, _subject(turn), language, previous=previous, cues=own)
+        seen = folded if half is piece else fold(half)
+        own = cues if half is piece else cues_of(half, language, seen)
+        slot = slot_of(half, _subject(turn), language, previous=previous, cues=own, folded=seen)
         mention = next(iter(find_times(half, turn.at, language=language)), None)
         event = mention.event if mention else None
-        kind = kind_of(half, language, event=event, slot=slot, cues=own)
-        yield Statement(half, own, kind, slot, event, points_back(half, language))
+        kind = kind_of(half, language, event=event, slot=slot, cues=own, folded=seen)
+        found.said.append(Statement(half, own, kind, slot, event, points_back(half, language, seen)))
 
 
 def _subject(turn: Turn) -> str | None:
@@ -161,9 +181,7 @@ def _before_question(piece: str, language: str) -> str | None:
     return None if is_question(head, language) or not is_question(tail, language) else head
 
 
-def _has_substance(piece: str, language: str, asked: bool) -> bool:
+def _has_substance(folded: Folded, asked: bool) -> bool:
     """Whether a sentence holds enough to be remembered: a content word for an answer or about oneself, else two."""
-    content = content_words(piece)
-    if len(content) >= 2:
-        return True
-    return bool(content) and (asked or _FIRST_PERSON.search(piece) is not None)
+    content = len(content_of(folded))
+    return content >= 2 or (content == 1 and (asked or _FIRST_PERSON.search(folded.text) is not None))

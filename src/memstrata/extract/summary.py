@@ -5,19 +5,24 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
-from memstrata.extract.cues import is_question
+from memstrata.extract.cues import Folded, fold, is_question
 from memstrata.extract.measure import clip, size
-from memstrata.extract.smalltalk import is_filler
+from memstrata.extract.smalltalk import content_of, is_filler
 from memstrata.extract.sources import without_fences
 from memstrata.text.language import detect
 from memstrata.text.sentences import sentences
-from memstrata.text.tokens import content_words
 from memstrata.types import Turn
 
 _QUESTION_WORTH: Final = 0.4  # a question tells what was talked about, an answer what is so
 _NUMBER_WORTH: Final = 0.5  # a figure or date adds as much as half a word that is said often
+
+
+class _Sentence(NamedTuple):
+    turn: Turn
+    text: str
+    folded: Folded
 
 
 def summarise(turns: Sequence[Turn], *, max_words: int = 60) -> str:
@@ -30,20 +35,22 @@ def summarise(turns: Sequence[Turn], *, max_words: int = 60) -> str:
     >>> summarise([])
     ''
     """
-    said = [(turn, piece, detect(piece)) for turn in turns if _speaks(turn) for piece in sentences(_text(turn))]
-    weights = Counter(word for _, piece, _ in said for word in set(content_words(piece)))
-    ranked = sorted(range(len(said)), key=lambda i: (-_worth(said[i][1], said[i][2], weights), i))
+    said = [_Sentence(turn, piece, fold(piece)) for turn in turns if _speaks(turn) for piece in sentences(_text(turn))]
+    content = [frozenset(content_of(sentence.folded)) for sentence in said]
+    weights = Counter(word for distinct in content for word in distinct)
+    worth = [_worth(sentence, distinct, weights) for sentence, distinct in zip(said, content)]
+    ranked = sorted(range(len(said)), key=lambda index: (-worth[index], index))
     chosen: set[int] = set()
     room = float(max_words)
     for index in ranked:
-        length = size(said[index][1]) + 1  # the speaker's name counts as a word
+        length = size(said[index].text) + 1  # the speaker's name counts as a word
         if length <= room:
             chosen.add(index)
             room -= length
     if not chosen and ranked:
-        turn, piece, _ = said[ranked[0]]
-        return f"{turn.speaker or turn.role}: {clip(piece, max_words - 1)}"
-    return _printed([(said[index][0], said[index][1]) for index in sorted(chosen)])
+        best = said[ranked[0]]
+        return f"{best.turn.speaker or best.turn.role}: {clip(best.text, max_words - 1)}"
+    return _printed([said[index] for index in sorted(chosen)])
 
 
 def _speaks(turn: Turn) -> bool:
@@ -54,23 +61,22 @@ def _text(turn: Turn) -> str:
     return without_fences(turn.indexed_text)
 
 
-def _worth(text: str, language: str, weights: Counter[str]) -> float:
-    found = content_words(text)
-    if not found or is_filler(text, language):
+def _worth(sentence: _Sentence, content: frozenset[str], weights: Counter[str]) -> float:
+    language = detect(sentence.text)
+    if not content or is_filler(sentence.text, language, folded=sentence.folded):
         return 0.0
-    distinct = set(found)
-    worth = sum(weights[word] for word in distinct) / math.sqrt(len(distinct)) + (
-        _NUMBER_WORTH if any(c.isdigit() for c in text) else 0.0
-    )
-    return worth * (_QUESTION_WORTH if is_question(text, language) else 1.0)
+    worth = sum(weights[word] for word in content) / math.sqrt(len(content))
+    if any(character.isdigit() for character in sentence.text):
+        worth += _NUMBER_WORTH
+    return worth * (_QUESTION_WORTH if is_question(sentence.text, language, sentence.folded) else 1.0)
 
 
-def _printed(chosen: Sequence[tuple[Turn, str]]) -> str:
+def _printed(chosen: Sequence[_Sentence]) -> str:
     """The sentences in order, each speaker named once for what they say in a row."""
     parts: list[str] = []
     last: str | None = None
-    for turn, piece in chosen:
-        speaker = turn.speaker or turn.role
-        parts.append(piece if speaker == last else f"{speaker}: {piece}")
+    for sentence in chosen:
+        speaker = sentence.turn.speaker or sentence.turn.role
+        parts.append(sentence.text if speaker == last else f"{speaker}: {sentence.text}")
         last = speaker
     return " ".join(parts)

@@ -1,0 +1,496 @@
+"""The face of memstrata: `AsyncMemory`. `Memory` (memory.py) has the same methods without `await`.
+
+Each method checks its arguments, hands them to the stage that does the work, and lets the worker go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from memstrata.clock import Clock, SystemClock
+from memstrata.embed import Embedder, create_embedder
+from memstrata.engine import Engine
+from memstrata.errors import ClosedError, ScopeError
+from memstrata.gate.policy import load_policy
+from memstrata.intake import add as intake
+from memstrata.intake.redact import Redactor
+from memstrata.intake.scope import scope_of
+from memstrata.ledger import erase, explain, notes, receipts, stats, undo
+from memstrata.recall import context, profile, recall
+from memstrata.settings import Settings, load_settings
+from memstrata.store.base import Store
+from memstrata.store.sqlite import SqliteStore
+from memstrata.tiers import maintain
+from memstrata.tiers.touch import Touch, TouchBuffer
+from memstrata.types import (
+    Context,
+    ContextStrategy,
+    Erasure,
+    Explanation,
+    Kind,
+    Note,
+    NotePage,
+    Preview,
+    Profile,
+    Recall,
+    Receipt,
+    Revision,
+    Scope,
+    Trust,
+)
+from memstrata.work.worker import Worker
+
+
+class AsyncMemory:
+    """Long-term memory in one file.
+
+    Args:
+        path: the store: a file, created when missing, or ":memory:". `Path` or string.
+        embedder, clock, store: other implementations of these seams; an embedder may also be named.
+        settings: see `memstrata.settings.Settings`; arguments go before `MEMSTRATA_*` variables, those before the
+            TOML file that `MEMSTRATA_CONFIG` names.
+
+    Every method names whose memory it is about: `user_id`, `agent_id` or both. `session_id` is where things were said.
+
+    Raises:
+        SettingsError: settings that contradict each other or are unknown.
+        StoreFormatError: the file is not a memstrata store, is damaged, or comes from a newer version.
+    """
+
+    def __init__(
+        self,
+        path: str | Path = "memory.db",
+        *,
+        embedder: str | Embedder | None = None,
+        clock: Clock | None = None,
+        store: Store | None = None,
+        **settings: Any,
+    ) -> None:
+        if isinstance(embedder, str):
+            settings["embedder"] = embedder
+        loaded = load_settings(**settings)
+        made = create_embedder(loaded.embedder if embedder is None else embedder)
+        self._engine = Engine(
+            store=store or SqliteStore(path),
+            embedder=made,
+            clock=clock or SystemClock(),
+            settings=loaded,
+            policy=load_policy(loaded.policy),
+            redactor=Redactor(loaded.redact, loaded.redact_patterns),
+        )
+        self._worker = Worker(self._engine)
+        self._touches = TouchBuffer(self._engine)
+        self._closed = False
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force."""
+        return self._engine.settings
+
+    async def __aenter__(self) -> AsyncMemory:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Finish the job in hand and close the store; what is queued goes on at the next opening."""
+        if self._closed:
+            return
+        self._closed = True
+        await self._touches.drain()
+        await self._worker.stop()
+        await self._engine.store.close()
+        await self._engine.embedder.close()
+
+    def _scope(self, user_id: str | None, agent_id: str | None, session_id: str | None = None) -> Scope:
+        if self._closed:
+            raise ClosedError
+        return scope_of(self._engine.settings.tenant, user_id, agent_id, session_id)
+
+    def _poke(self) -> None:
+        if self._engine.settings.worker:
+            self._worker.poke()
+
+    # in ---------------------------------------------------------------------------------------------------------------
+
+    async def add(
+        self,
+        messages: object,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        session_id: str | None = None,
+        at: datetime | str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        idempotency_key: str | None = None,
+        trust: Trust | None = None,
+    ) -> Receipt:
+        """Store what was said. Durable when it returns; summaries, notes and links follow as queued work.
+
+        Args:
+            messages: a string (a user's), a dict {role, content, name?, at?, id?, metadata?}, or a list of dicts.
+                Content may be a list of parts as the common providers send them.
+            at: when it was said, for messages without a time of their own; now, when nothing tells.
+            metadata: kept with each turn and open to filters.
+            idempotency_key: the same key with the same messages gives the first receipt again.
+            trust: overrides the trust class that follows from the role; for servers, never from a payload.
+
+        Returns:
+            A receipt: each message stored, skipped (its id was there) or redacted. `receipt(operation)` has the
+            candidates' outcomes once their page has cooled.
+
+        Raises:
+            MessageError, TimeError, ScopeError: what cannot be taken, and where; nothing is stored.
+            ConflictError: a message id that is in the session with another text, or a used idempotency key.
+        """
+        scope = self._scope(user_id, agent_id, session_id)
+        receipt = await intake.add(
+            self._engine,
+            scope,
+            messages,
+            at=at,
+            metadata=metadata,
+            idempotency_key=idempotency_key,
+            trust=trust,
+        )
+        self._poke()
+        return receipt
+
+    async def remember(
+        self,
+        text: str,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        session_id: str | None = None,
+        at: datetime | str | None = None,
+        kind: Kind | None = None,
+        tags: Sequence[str] = (),
+        speaker: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        idempotency_key: str | None = None,
+        trust: Trust | None = None,
+    ) -> Receipt:
+        """Put one statement through the gate now.
+
+        The text becomes a turn outside the hot window, as its own evidence. The receipt has one candidate with its
+        outcome: admitted, admitted_superseding, superseded_on_arrival, duplicate, rejected, deferred or failed.
+        """
+        scope = self._scope(user_id, agent_id, session_id)
+        receipt = await intake.remember(
+            self._engine,
+            scope,
+            text,
+            at=at,
+            kind=kind,
+            tags=tags,
+            speaker=speaker,
+            metadata=metadata,
+            idempotency_key=idempotency_key,
+            trust=trust,
+        )
+        self._poke()
+        return receipt
+
+    async def preview(
+        self,
+        messages: object,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        session_id: str | None = None,
+        at: datetime | str | None = None,
+    ) -> Preview:
+        """The whole path for these messages, as if their page cooled now, with nothing written."""
+        return await intake.preview(self._engine, self._scope(user_id, agent_id, session_id), messages, at=at)
+
+    async def end_session(
+        self, *, user_id: str | None = None, agent_id: str | None = None, session_id: str | None = None
+    ) -> Receipt:
+        """End a session: its hot turns become pages of five, the last one shorter."""
+        receipt = await intake.close_session(self._engine, self._scope(user_id, agent_id, session_id))
+        self._poke()
+        return receipt
+
+    # out --------------------------------------------------------------------------------------------------------------
+
+    async def recall(
+        self,
+        query: str,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        session_id: str | None = None,
+        k: int = 10,
+        filters: Mapping[str, Any] | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        as_of: datetime | str | None = None,
+        known_at: datetime | str | None = None,
+        kinds: Sequence[Kind] | None = None,
+        tags: Sequence[str] | None = None,
+        include_superseded: bool = False,
+        min_score: float = 0.0,
+        cursor: str | None = None,
+        now: datetime | str | None = None,
+        tz: str | None = None,
+        used: Sequence[str] | None = None,
+        touch: bool = True,
+    ) -> Recall:
+        """The memories that answer a query, best first, each with its score, legs, link path and evidence.
+
+        Args:
+            session_id: the session that asks; its hot turns are in the context already and are not searched.
+            filters: on fields and metadata, see `memstrata.recall.filters`.
+            since, until: only what happened (or was said) in between.
+            as_of: what held at that time. known_at: only what was recorded by then.
+            kinds, tags: only notes of these.
+            min_score: hits below are left out; a score is the estimated chance that the memory answers the query.
+            cursor: goes on after an earlier page of hits.
+            now, tz: the asker's time and zone, for "last week".
+            used: ids of the hits that were used: only these count as accessed.
+            touch: False changes nothing: no weight, no heat, no tick.
+        """
+        scope = self._scope(user_id, agent_id, session_id)
+        ask = recall.make_ask(
+            self._engine,
+            query,
+            k=k,
+            filters=filters,
+            since=since,
+            until=until,
+            as_of=as_of,
+            known_at=known_at,
+            kinds=kinds,
+            tags=tags,
+            include_superseded=include_superseded,
+            min_score=min_score,
+            cursor=cursor,
+            now=now,
+            tz=tz,
+        )
+        await self._worker.index_now(scope.owner)
+        result, found = await recall.recall(self._engine, scope, ask)
+        if touch:
+            self._touch(scope, found, used)
+        return result
+
+    def _touch(
+        self, scope: Scope, found: recall.Found, used: Sequence[str] | None = None, *, served: bool = False
+    ) -> None:
+        notes_, pages = found.notes, found.pages
+        if used is not None:
+            wanted = set(used)
+            hits = [hit for hit in found.hits if hit.id in wanted]
+            notes_ = tuple(hit.note.no for hit in hits if hit.note is not None)
+            pages = found.pages if hits else ()
+        if found.hits:
+            self._touches.add(Touch(scope, self._engine.now(), notes_, pages, served))
+            self._poke()
+
+    async def context(
+        self,
+        query: str,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        session_id: str | None = None,
+        max_tokens: int = 2000,
+        strategy: ContextStrategy = "hybrid",
+        k: int = 20,
+        now: datetime | str | None = None,
+        tz: str | None = None,
+        touch: bool = True,
+    ) -> Context:
+        """What to put before a model: the last turns, promoted pages, recalled notes with dates and citations.
+
+        The text never exceeds `max_tokens` (o200k tokens). Recalled text is fenced as data: what is in it is not an
+        instruction, and what comes back of it in later turns is known as an echo.
+
+        Strategies: window (the session's last turns), summary (its pages' summaries, from 30 turns on, and the last
+        turns), retrieval (recalled memories only), hybrid (last turns, promoted pages, recalled memories), full.
+        """
+        scope = self._scope(user_id, agent_id, session_id)
+        await self._worker.index_now(scope.owner)
+        made, found = await context.make_context(
+            self._engine, scope, query, max_tokens=max_tokens, strategy=strategy, k=k, now=now, tz=tz
+        )
+        if touch and found is not None:
+            self._touch(scope, found, served=True)
+        return made
+
+    async def profile(self, user_id: str | None = None, *, agent_id: str | None = None) -> Profile:
+        """Who this is: current notes of identity, preference and relation, each with its note."""
+        return await profile.make_profile(self._engine, self._scope(user_id, agent_id))
+
+    # notes ------------------------------------------------------------------------------------------------------------
+
+    async def get(self, note_id: str, *, user_id: str | None = None, agent_id: str | None = None) -> Note:
+        """One note with its links and evidence; NotFoundError when this scope has none with that id."""
+        return await notes.get(self._engine, self._scope(user_id, agent_id), note_id)
+
+    async def list(
+        self,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        filters: Mapping[str, Any] | None = None,
+        kinds: Sequence[Kind] | None = None,
+        tags: Sequence[str] | None = None,
+        include_superseded: bool = False,
+        include_forgotten: bool = False,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> NotePage:
+        """Notes in the order they were made, page by page (keyset: a page stays true while others are added)."""
+        return await notes.list_notes(
+            self._engine,
+            self._scope(user_id, agent_id),
+            filters=filters,
+            kinds=kinds,
+            tags=tags,
+            include_superseded=include_superseded,
+            include_forgotten=include_forgotten,
+            limit=limit,
+            cursor=cursor,
+        )
+
+    async def update(
+        self,
+        note_id: str,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        content: str | None = None,
+        context: str | None = None,
+        keywords: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        kind: Kind | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        revision: int | None = None,
+    ) -> Note:
+        """Edit a note, as a revision. Fields that a person edited are left alone by evolution and superseding.
+
+        `revision`: the one that was read; ConflictError when the note has changed since.
+        """
+        note = await notes.update(
+            self._engine,
+            self._scope(user_id, agent_id),
+            note_id,
+            content=content,
+            context=context,
+            keywords=keywords,
+            tags=tags,
+            kind=kind,
+            metadata=metadata,
+            revision=revision,
+        )
+        self._poke()
+        return note
+
+    async def pin(
+        self, note_id: str, *, user_id: str | None = None, agent_id: str | None = None, pinned: bool = True
+    ) -> Note:
+        """Keep a note from fading and from being superseded without its user (or let it go again)."""
+        return await notes.pin(self._engine, self._scope(user_id, agent_id), note_id, pinned=pinned)
+
+    async def forget(
+        self,
+        note_id: str | None = None,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        filters: Mapping[str, Any] | None = None,
+        hard: bool = False,
+    ) -> Receipt:
+        """Take notes out of recall, by id or by filter; their turns are no longer served either.
+
+        They can be restored during the grace period (30 days), then they are purged; `hard=True` purges at once.
+        """
+        return await notes.forget(self._engine, self._scope(user_id, agent_id), note_id, filters=filters, hard=hard)
+
+    async def restore(self, note_id: str, *, user_id: str | None = None, agent_id: str | None = None) -> Note:
+        """Bring a forgotten note back as it was, with weight 1."""
+        return await notes.restore(self._engine, self._scope(user_id, agent_id), note_id)
+
+    async def history(
+        self, note_id: str, *, user_id: str | None = None, agent_id: str | None = None
+    ) -> tuple[Revision, ...]:
+        """Every change of a note, oldest first."""
+        return await notes.history(self._engine, self._scope(user_id, agent_id), note_id)
+
+    # the log ----------------------------------------------------------------------------------------------------------
+
+    async def receipt(self, operation: str, *, user_id: str | None = None, agent_id: str | None = None) -> Receipt:
+        """What an operation did; of an `add`, also what became of its candidates so far."""
+        scope = self._scope(user_id, agent_id)
+        return await self._engine.store.read(lambda db: receipts.full_receipt(db, scope, operation))
+
+    async def undo(
+        self, operation: str, *, user_id: str | None = None, agent_id: str | None = None, cascade: bool = False
+    ) -> Receipt:
+        """Take an operation back, as a new revision of what it changed.
+
+        Raises UndoError, which lists them, when later operations changed the same rows; `cascade=True` undoes those
+        too, newest first. Erasing and purging cannot be undone.
+        """
+        receipt = await undo.undo(self._engine, self._scope(user_id, agent_id), operation, cascade=cascade)
+        self._poke()
+        return receipt
+
+    async def explain(self, id: str, *, user_id: str | None = None, agent_id: str | None = None) -> Explanation:
+        """Why a note was kept, or a decision taken: the sentence, the five signals, the evidence, the history."""
+        return await explain.explain(self._engine, self._scope(user_id, agent_id), id)
+
+    async def erase(self, *, user_id: str | None = None, agent_id: str | None = None) -> Erasure:
+        """Remove everything of a subject: turns, notes, vectors, terms, decisions, log, queued work.
+
+        The subject is the owner of the scope: the user, or an agent that has no user. Name exactly one. Afterwards no
+        byte of it is in the store's files; `complete` is False while another process still reads old pages.
+        """
+        if (user_id is None) == (agent_id is None):
+            raise ScopeError("erase takes either user_id or agent_id: the subject whose memory goes")
+        scope = self._scope(user_id, agent_id)
+        await self._touches.drain()
+        return await erase.erase(self._engine, scope)
+
+    # upkeep -----------------------------------------------------------------------------------------------------------
+
+    async def flush(self) -> dict[str, int]:
+        """Run all that is queued and due. Ends no session, cools no page. Returns what was done, by kind."""
+        if self._closed:
+            raise ClosedError
+        await self._touches.drain()
+        return await maintain.flush(self._worker)
+
+    async def maintain(self, now: datetime | str | None = None) -> dict[str, int]:
+        """End idle sessions, distil what has cooled, forget what has faded, purge what was forgotten long ago.
+
+        Costs what is due, not what is stored. One call equals many at the same time. `now` stands in for the clock.
+        """
+        if self._closed:
+            raise ClosedError
+        await self._touches.drain()
+        return await maintain.maintain(self._engine, self._worker, now)
+
+    async def stats(self, *, user_id: str | None = None, agent_id: str | None = None) -> dict[str, Any]:
+        """Counts of everything (of one owner, or of the tenant), queued and failed work, bytes, languages, advice."""
+        if self._closed:
+            raise ClosedError
+        scope = None if user_id is None and agent_id is None else self._scope(user_id, agent_id)
+        return await stats.stats(self._engine, scope)
+
+    async def retry_failed(self) -> int:
+        """Queue failed jobs again; returns how many."""
+        if self._closed:
+            raise ClosedError
+        count = await stats.retry(self._engine)
+        self._poke()
+        return count

@@ -1,0 +1,238 @@
+"""The plan of one commit: pure. Candidates are classified, scored, decided, resolved, noted, linked and evolved.
+
+Nothing is written here: the same candidates and the same knowledge give the same plan, which `commit` then applies, or
+`preview` shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from memstrata.distil.knowledge import Known, with_planned
+from memstrata.gate.decide import Verdict, decide
+from memstrata.gate.policy import Policy
+from memstrata.index.units import Vectors
+from memstrata.ledger.recorder import child_id
+from memstrata.notes.classify import Neighbour, Relation, agreeing_turns, classify
+from memstrata.notes.evolve import evolve
+from memstrata.notes.link import links_of
+from memstrata.notes.resolve import Resolution, resolve, valid_from
+from memstrata.settings import Settings
+from memstrata.store.rows import evidence_of
+from memstrata.types import Candidate, Decision, Link, Note, Outcome, Turn
+
+EVOLVES = 2  # of a new note's links, so many of the best make their older end evolve
+
+
+@dataclass(frozen=True, slots=True)
+class Occasion:
+    """What a plan is made for: the operation, its time, the scope's newest turn, and where the candidates come from."""
+
+    operation: str
+    now: datetime
+    newest_at: datetime
+    agent: str | None
+    session: str | None
+    page: int | None = None
+    versions: Mapping[str, str] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)  # of the notes it makes
+
+
+@dataclass(slots=True)
+class Plan:
+    """What a commit will do. `notes` are new ones, `updated` the new versions of existing notes, both by id."""
+
+    notes: dict[str, Note] = field(default_factory=dict)
+    updated: dict[str, Note] = field(default_factory=dict)
+    turns: dict[str, set[int]] = field(default_factory=dict)  # evidence to add, by note id
+    refreshed: set[str] = field(default_factory=set)  # notes whose weight is set to 1
+    re_embedded: set[str] = field(default_factory=set)
+    links: list[Link] = field(default_factory=list)
+    decisions: list[Decision] = field(default_factory=list)
+
+    def latest(self, note: Note) -> Note:
+        """The note as this plan leaves it so far."""
+        return self.notes.get(note.id) or self.updated.get(note.id) or note
+
+    def put(self, note: Note) -> None:
+        """A new version of a note, planned or existing."""
+        (self.notes if note.id in self.notes else self.updated)[note.id] = note
+
+
+def make_plan(
+    candidates: Sequence[Candidate],
+    vectors: Vectors,
+    known: Known,
+    sources: Mapping[int, Turn],
+    occasion: Occasion,
+    policy: Policy,
+    settings: Settings,
+) -> Plan:
+    """Decide on each candidate in its order; earlier ones of the same plan are known to the later.
+
+    `vectors` holds one embedding a candidate (of its note's text); `sources` the turns cited, by number.
+    """
+    plan = Plan()
+    made: list[tuple[str, Vectors]] = []
+    refused: list[Vectors] = []
+    for n, candidate in enumerate(candidates):
+        vector = vectors[n]
+        planned = [(plan.notes[note_id], own) for note_id, own in made]
+        read = [Neighbour(plan.latest(each.note), each.similarity) for each in known.neighbours[n]]
+        neighbours = with_planned(read, planned, vector)
+        nearest_refused = max((float(own @ vector) for own in refused), default=None)
+        relation = classify(candidate, neighbours, duplicate=policy.duplicate, nearest_candidate=nearest_refused)
+        cited = [sources[turn] for turn in candidate.evidence if turn in sources]
+        verdict = decide(
+            candidate,
+            sources=cited,
+            relation=relation,
+            newest_at=occasion.newest_at,
+            policy=policy,
+            agreeing=agreeing_turns(candidate, cited, neighbours),
+        )
+        note = _apply(plan, n, candidate, cited, relation, verdict, occasion)
+        if note is None:
+            if verdict.outcome == "rejected":
+                refused.append(vector)
+            continue
+        made.append((note.id, vector[None, :]))
+        if settings.links and note.state == "current":
+            _link(plan, note, neighbours, settings)
+    return plan
+
+
+def _apply(
+    plan: Plan,
+    n: int,
+    candidate: Candidate,
+    cited: Sequence[Turn],
+    relation: Relation,
+    verdict: Verdict,
+    occasion: Occasion,
+) -> Note | None:
+    """Put a verdict's consequences and its decision into the plan; returns the new note, if one is made."""
+    outcome: Outcome = verdict.outcome
+    reason = verdict.reason
+    note: Note | None = None
+    if verdict.outcome == "duplicate" and relation.note is not None:
+        _add_evidence(plan, plan.latest(relation.note), candidate)
+    elif verdict.outcome == "admitted":
+        note = _new_note(child_id("n", occasion.operation, n), n, candidate, cited, occasion)
+        if relation.kind == "revision" and relation.note is not None:
+            outcome, reason, note = _resolve(plan, note, candidate, relation, verdict)
+        if note is not None:
+            plan.notes[note.id] = note
+            plan.turns[note.id] = plan.turns.get(note.id, set()) | set(candidate.evidence)
+    target = note.id if note else relation.note.id if outcome == "duplicate" and relation.note else None
+    plan.decisions.append(
+        Decision(
+            id=child_id("d", occasion.operation, n),
+            operation=occasion.operation,
+            outcome=outcome,
+            candidate=candidate,
+            signals=verdict.signals,
+            computed_from=verdict.computed_from,
+            weights=verdict.weights,
+            theta=verdict.theta,
+            score=verdict.score,
+            rule=verdict.rule,
+            reason=reason,
+            nearest=relation.note.id if relation.note else None,
+            nearest_similarity=relation.similarity,
+            note=target,
+            policy=verdict.policy,
+            versions=occasion.versions,
+            decided_at=occasion.now,
+            page=occasion.page,
+        )
+    )
+    return note
+
+
+def _new_note(note_id: str, n: int, candidate: Candidate, cited: Sequence[Turn], occasion: Occasion) -> Note:
+    return Note(
+        id=note_id,
+        content=candidate.content,
+        context=candidate.context,
+        kind=candidate.kind,
+        keywords=candidate.keywords,
+        tags=candidate.tags,
+        names=candidate.names,
+        speaker=candidate.speaker,
+        agent=occasion.agent,
+        session=occasion.session,
+        event=candidate.event,
+        said_at=candidate.said_at,
+        valid_from=valid_from(candidate),
+        valid_to=None,
+        recorded_at=occasion.now,
+        last_access=occasion.now,
+        pinned=False,
+        state="current",
+        revision=1,
+        trust=candidate.trust,
+        language=candidate.language,
+        slot=candidate.slot,
+        negated=candidate.negated,
+        metadata=occasion.metadata,
+        decision=child_id("d", occasion.operation, n),
+        evidence=tuple(evidence_of(turn) for turn in cited),
+    )
+
+
+def _add_evidence(plan: Plan, note: Note, candidate: Candidate) -> None:
+    plan.turns[note.id] = plan.turns.get(note.id, set()) | set(candidate.evidence)
+    if note.id not in plan.notes:
+        plan.put(note)
+    plan.refreshed.add(note.id)
+
+
+def _resolve(
+    plan: Plan, note: Note, candidate: Candidate, relation: Relation, verdict: Verdict
+) -> tuple[Outcome, str, Note | None]:
+    """Settle a revision with every current note of its slot; the later `valid_from` wins."""
+    assert relation.note is not None
+    rivals = [plan.latest(each) for each in (relation.note, *relation.also)]
+    settled: list[tuple[Note, Resolution]] = [(rival, resolve(candidate, relation, rival)) for rival in rivals]
+    for outcome in ("deferred", "superseded_on_arrival"):
+        for rival, resolution in settled:
+            if resolution.outcome != outcome:
+                continue
+            reason = f"{verdict.reason}; {resolution.reason}"
+            if outcome == "deferred":
+                return "deferred", reason, None
+            plan.links.append(Link(rival.id, note.id, "supersedes", 1.0, resolution.reason))
+            closed = replace(
+                note,
+                state="superseded",
+                valid_from=resolution.valid_from,
+                valid_to=resolution.valid_to,
+                superseded_by=rival.id,
+            )
+            return "superseded_on_arrival", reason, closed
+    start = max(resolution.valid_from for _, resolution in settled)
+    for rival, resolution in settled:
+        plan.put(replace(rival, state="superseded", valid_to=resolution.existing_valid_to, superseded_by=note.id))
+        plan.links.append(Link(note.id, rival.id, "supersedes", 1.0, resolution.reason))
+        note = replace(note, evidence=(*note.evidence, *rival.evidence))
+    reasons = "; ".join(resolution.reason for _, resolution in settled)
+    return "admitted_superseding", f"{verdict.reason}; {reasons}", replace(note, valid_from=start)
+
+
+def _link(plan: Plan, note: Note, neighbours: Sequence[Neighbour], settings: Settings) -> None:
+    """Link a new note to its neighbours; the older ends of its best links evolve."""
+    fresh = [Neighbour(plan.latest(each.note), each.similarity) for each in neighbours]
+    links = links_of(note, fresh, tau=settings.tau_link, most=settings.max_links)
+    plan.links.extend(links)
+    by_id = {each.note.id: each.note for each in fresh}
+    for rank, link in enumerate(links):
+        older = by_id[link.target if link.source == note.id else link.source]
+        grown = replace(plan.latest(older), links=(*plan.latest(older).links, link))
+        if settings.evolution and rank < EVOLVES and (evolution := evolve(grown, note)) is not None:
+            grown = replace(grown, context=evolution.context, tags=evolution.tags)
+            plan.re_embedded.add(older.id)
+        plan.put(grown)

@@ -1,0 +1,328 @@
+"""The queued stages: index the turns, summarise and draft a page, distil a page that cooled.
+
+Each reads, then calls models, then commits in one transaction; a page that changed in between is planned again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from memstrata._version import __version__
+from memstrata.distil.commit import Embedded, Stale, commit_plan
+from memstrata.distil.knowledge import known_around
+from memstrata.distil.plan import Occasion, Plan, make_plan
+from memstrata.engine import Engine
+from memstrata.extract.candidates import draft
+from memstrata.extract.summary import summarise
+from memstrata.extract.whole import whole
+from memstrata.index.units import (
+    Document,
+    IndexWriter,
+    Vectors,
+    document_of,
+    note_document,
+    page_document,
+    turn_document,
+)
+from memstrata.ledger.receipts import receipt_of
+from memstrata.store.base import Db, Row
+from memstrata.store.counters import Counters, load_counters, save_counters
+from memstrata.store.read import operation_row, select_in, served_texts, turns_by_no, turns_of_page
+from memstrata.store.rows import candidate_of, dump, from_us
+from memstrata.types import Candidate, Receipt, Scope, Turn
+from memstrata.work.jobs import Job, complete
+
+AROUND = 3  # turns before and after a page that its drafting may look at
+REPLANS = 20  # how often a plan is made again before the job is postponed
+
+
+@dataclass(frozen=True, slots=True)
+class PageTurns:
+    """A page's row, its turns, and those around it in the same session."""
+
+    row: Row
+    turns: list[Turn]
+    before: list[Turn]
+    after: list[Turn]
+    served: list[str]
+
+
+def scope_of_job(job: Job) -> Scope:
+    kind, _, name = job.owner.partition(":")
+    return Scope(job.tenant, name if kind == "u" else None, (job.agent or None) if kind == "u" else name)
+
+
+async def embed_documents(engine: Engine, documents: Sequence[Document]) -> list[Embedded]:
+    """The vectors of documents, one call to the embedder for all."""
+    texts = [text for document in documents for text in document.dense]
+    vectors = await engine.embedder.embed(texts)
+    embedded, start = [], 0
+    for document in documents:
+        end = start + len(document.dense)
+        embedded.append(Embedded(document, vectors[start:end]))
+        start = end
+    return embedded
+
+
+def writer_for(engine: Engine, db: Db, scope: Scope, counters: Counters) -> IndexWriter:
+    """An index writer, after the check that the store's vectors come from this embedder."""
+    engine.check_model(db)
+    db.run(
+        "INSERT INTO meta (key, value) VALUES ('embedder', ?) ON CONFLICT DO NOTHING",
+        (engine.embedder.name,),
+    )
+    return IndexWriter(db, scope.tenant, scope.owner, engine.embedder.name, counters)
+
+
+def still_queued(db: Db, jobs: Sequence[Job]) -> list[Job]:
+    """The jobs that nobody finished, and no erasure took, while we worked."""
+    return [
+        job
+        for job in jobs
+        if db.one("SELECT 1 FROM jobs WHERE tenant = ? AND owner = ? AND no = ?", (job.tenant, job.owner, job.no))
+        is not None
+    ]
+
+
+# index ----------------------------------------------------------------------------------------------------------------
+
+
+async def run_index(engine: Engine, jobs: Sequence[Job]) -> None:
+    """Terms and vectors of the turns of some `add`s of one owner. Derived rows only: no operation of its own."""
+    scope = scope_of_job(jobs[0])
+    key = (scope.tenant, scope.owner)
+
+    def read(db: Db) -> list[Turn]:
+        engine.check_model(db)
+        numbers = [no for job in jobs for no in range(job.payload["first"], job.payload["last"] + 1)]
+        return [turn for _, turn in sorted(turns_by_no(db, key, numbers).items())]
+
+    turns = await engine.store.read(read)
+    embedded = await embed_documents(engine, [turn_document(turn) for turn in turns])
+
+    def write(db: Db) -> None:
+        if not still_queued(db, jobs):
+            return
+        counters = load_counters(db, *key)
+        counters.changed += 1
+        writer = writer_for(engine, db, scope, counters)
+        present = {
+            row["no"]
+            for row in select_in(
+                db,
+                "SELECT no FROM turns WHERE tenant = ? AND owner = ? AND no IN ({marks})",
+                key,
+                [turn.no for turn in turns],
+            )
+        }
+        for item in embedded:
+            if item.document.ref in present:
+                writer.put(item.document, item.vectors)
+        save_counters(db, *key, counters)
+        complete(db, jobs)
+
+    await engine.store.write(write)
+
+
+# page -----------------------------------------------------------------------------------------------------------------
+
+
+def read_page(db: Db, job: Job) -> PageTurns | None:
+    """A page with its surroundings; None when it is gone or was distilled."""
+    key = (job.tenant, job.owner)
+    row = db.one("SELECT * FROM pages WHERE tenant = ? AND owner = ? AND no = ?", (*key, job.payload["page"]))
+    if row is None or row["state"] != "warm":
+        return None
+    agent, session, first, last = row["agent"], row["session"], row["first"], row["last"]
+    around = turns_of_page(db, key, agent, session, first - AROUND, last + AROUND)
+    inside = [turn for turn in around if first <= turn.position <= last and turn.tier != "transcript"]
+    return PageTurns(
+        row,
+        inside,
+        [turn for turn in around if turn.position < first],
+        [turn for turn in around if turn.position > last],
+        served_texts(db, key, agent, session),
+    )
+
+
+async def run_page(engine: Engine, job: Job) -> None:
+    """Summary, its vectors, and the drafts of a new page."""
+    page = await engine.store.read(lambda db: read_page(db, job))
+    if page is None:
+        await engine.store.write(lambda db: complete(db, [job]))
+        return
+    summary = summarise(page.turns)
+    drafts = draft(page.turns, before=page.before, after=page.after, served=page.served)
+    embedded = (await embed_documents(engine, [page_document(page.row["no"], summary)]))[0]
+    scope, operation, now = _scope_of_page(job, page.row), engine.operation_id(), engine.now()
+
+    def write(db: Db) -> None:
+        if not still_queued(db, [job]):
+            return
+        rec = engine.record(db, scope, "page", operation=operation, now=now)
+        rec.update("pages", (page.row["no"],), {"summary": summary, "drafts": dump(drafts)})
+        writer_for(engine, db, scope, rec.counter).put(embedded.document, embedded.vectors)
+        rec.finish({"job": job.no}, Receipt(operation, "page", now, counts={"drafts": len(drafts)}))
+        complete(db, [job])
+
+    await engine.store.write(write)
+
+
+def _scope_of_page(job: Job, row: Row) -> Scope:
+    scope = scope_of_job(job)
+    return Scope(scope.tenant, scope.user, row["agent"] or None, row["session"])
+
+
+# distil ---------------------------------------------------------------------------------------------------------------
+
+
+async def run_distill(engine: Engine, job: Job) -> None:
+    """The candidates of a cooled page pass the gate; what is admitted becomes linked notes."""
+    page = await engine.store.read(lambda db: read_page(db, job))
+    if page is None:
+        await engine.store.write(lambda db: complete(db, [job]))
+        return
+    drafts = page.row["drafts"]
+    candidates = (
+        [candidate_of(item) for item in json.loads(drafts)]
+        if drafts
+        else draft(page.turns, before=page.before, after=page.after, served=page.served)
+    )
+    sources = {turn.no: turn for turn in page.turns}
+    scope, operation, now = _scope_of_page(job, page.row), engine.operation_id(), engine.now()
+    occasion = Occasion(
+        operation=operation,
+        now=now,
+        newest_at=from_us(job.payload["newest_at"]),
+        agent=scope.agent,
+        session=scope.session,
+        page=page.row["no"],
+        versions=versions(engine),
+    )
+
+    def write(db: Db, plan: Plan, embedded: Mapping[str, Embedded], notes_changed: int) -> None:
+        if not still_queued(db, [job]):
+            return
+        rec = engine.record(db, scope, "distill", operation=operation, now=now)
+        writer = writer_for(engine, db, scope, rec.counter)
+        commit_plan(rec, plan, embedded, writer, engine.settings, notes_changed=notes_changed)
+        rec.update("pages", (page.row["no"],), {"state": "distilled", "drafts": ""})
+        receipt = Receipt(operation, "distill", now, counts=counts_of(plan))
+        rec.finish({"job": job.no}, receipt)
+        complete(db, [job])
+
+    await plan_and_commit(engine, scope, candidates, sources, occasion, write)
+
+
+# remember -------------------------------------------------------------------------------------------------------------
+
+
+async def run_remember(engine: Engine, job: Job) -> None:
+    """The one candidate of a `remember`, under the operation that stored its turn."""
+    key = (job.tenant, job.owner)
+    no, operation = job.payload["turn"], job.payload["operation"]
+    turns = await engine.store.read(lambda db: turns_by_no(db, key, [no]))
+    if no not in turns:
+        await engine.store.write(lambda db: complete(db, [job]))
+        return
+    turn = turns[no]
+    candidate = whole(turn, kind=job.payload["kind"], tags=job.payload["tags"])
+    indexed = (await embed_documents(engine, [turn_document(turn)]))[0]
+    owner, now = scope_of_job(job), engine.now()
+    scope = Scope(owner.tenant, owner.user, turn.agent, turn.session)
+    occasion = Occasion(
+        operation=operation,
+        now=now,
+        newest_at=from_us(job.payload["newest_at"]),
+        agent=turn.agent,
+        session=turn.session,
+        versions=versions(engine),
+        metadata=turn.metadata,
+    )
+
+    def write(db: Db, plan: Plan, embedded: Mapping[str, Embedded], notes_changed: int) -> None:
+        if not still_queued(db, [job]):
+            return
+        rec = engine.record(db, scope, "remember", operation=operation, now=now, resume=True)
+        writer = writer_for(engine, db, scope, rec.counter)
+        writer.put(indexed.document, indexed.vectors)
+        commit_plan(rec, plan, embedded, writer, engine.settings, notes_changed=notes_changed)
+        stored = receipt_of(operation_row(db, scope, operation))
+        rec.finish({}, replace(stored, counts=counts_of(plan)))
+        complete(db, [job])
+
+    await plan_and_commit(engine, scope, [candidate], {no: turn}, occasion, write)
+
+
+def versions(engine: Engine) -> dict[str, str]:
+    return {"memstrata": __version__, "embedder": engine.embedder.name, "extraction": "offline"}
+
+
+def counts_of(plan: Plan) -> dict[str, int]:
+    counts: dict[str, int] = {"links": len(plan.links), "evolved": len(plan.re_embedded)}
+    for decision in plan.decisions:
+        counts[decision.outcome] = counts.get(decision.outcome, 0) + 1
+    return counts
+
+
+async def plan_and_commit(
+    engine: Engine,
+    scope: Scope,
+    candidates: Sequence[Candidate],
+    sources: Mapping[int, Turn],
+    occasion: Occasion,
+    write: Callable[[Db, Plan, Mapping[str, Embedded], int], None],
+) -> Plan:
+    """Plan on a snapshot, embed, commit; start again from scoring when the notes changed in between."""
+    embedded = await embed_candidates(engine, candidates)
+    for _ in range(REPLANS):
+        plan, vectors, notes_changed = await make_plan_on_snapshot(
+            engine, scope, candidates, embedded, sources, occasion
+        )
+        try:
+            await engine.store.write(lambda db: write(db, plan, vectors, notes_changed))  # noqa: B023
+        except Stale:
+            continue
+        return plan
+    raise Stale
+
+
+async def make_plan_on_snapshot(
+    engine: Engine,
+    scope: Scope,
+    candidates: Sequence[Candidate],
+    embedded: Sequence[Embedded],
+    sources: Mapping[int, Turn],
+    occasion: Occasion,
+) -> tuple[Plan, dict[str, Embedded], int]:
+    """The plan, the vectors of the notes it makes or changes, and the state it was made at."""
+    index = engine.index(scope)
+    vectors = _first_vectors(embedded, engine.embedder.dim)
+    key = (scope.tenant, scope.owner)
+    known = await engine.store.read(lambda db: known_around(db, index, key, scope.agent or "", candidates, vectors))
+    plan = make_plan(candidates, vectors, known, sources, occasion, engine.policy, engine.settings)
+    by_text = {item.document.dense: item for item in embedded}
+    wanted = {**plan.notes, **{note_id: plan.updated[note_id] for note_id in plan.re_embedded & plan.updated.keys()}}
+    documents = {note_id: document_of(note) for note_id, note in wanted.items()}
+    missing = [document for document in documents.values() if document.dense not in by_text]
+    for item in await embed_documents(engine, missing):
+        by_text[item.document.dense] = item
+    ready = {note_id: Embedded(document, by_text[document.dense].vectors) for note_id, document in documents.items()}
+    return plan, ready, known.notes_changed
+
+
+async def embed_candidates(engine: Engine, candidates: Sequence[Candidate]) -> list[Embedded]:
+    """The vectors that the candidates' notes would have."""
+    return await embed_documents(
+        engine, [note_document(0, each.content, each.context, each.keywords, each.tags) for each in candidates]
+    )
+
+
+def _first_vectors(embedded: Sequence[Embedded], dim: int) -> Vectors:
+    if not embedded:
+        return np.zeros((0, dim), dtype=np.float32)
+    return np.stack([item.vectors[0] for item in embedded])

@@ -1,0 +1,80 @@
+"""What every stage needs: the seams, the settings and the indexes in memory. The stages are functions of it."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from memstrata.clock import Clock
+from memstrata.embed.base import Embedder
+from memstrata.errors import ModelMismatchError
+from memstrata.gate.policy import Policy
+from memstrata.index.owner import OwnerIndex
+from memstrata.intake.redact import Redactor
+from memstrata.ledger.recorder import Recorder
+from memstrata.settings import Settings
+from memstrata.store.base import Db, Store
+from memstrata.types import Scope
+
+INDEX_BYTES = 512 * 2**20  # owners' indexes are dropped, oldest first, above this
+
+
+def new_operation_id() -> str:
+    """An id that sorts by time: 48 bits of milliseconds, then 52 random bits."""
+    return f"op_{time.time_ns() // 1_000_000:012x}{int.from_bytes(os.urandom(7)) >> 4:013x}"
+
+
+@dataclass(slots=True)
+class Engine:
+    """The seams and settings that the stages work with. One for each open memory."""
+
+    store: Store
+    embedder: Embedder
+    clock: Clock
+    settings: Settings
+    policy: Policy
+    redactor: Redactor
+    operation_id: Callable[[], str] = new_operation_id
+    _indexes: OrderedDict[tuple[str, str], OwnerIndex] = field(default_factory=OrderedDict)
+    _guard: threading.Lock = field(default_factory=threading.Lock)
+
+    def now(self) -> datetime:
+        return self.clock.now()
+
+    def record(
+        self, db: Db, scope: Scope, verb: str, *, operation: str, now: datetime, resume: bool = False
+    ) -> Recorder:
+        return Recorder(db, scope, operation, verb, now, resume)
+
+    def index(self, scope: Scope) -> OwnerIndex:
+        """The owner's index; refresh it inside a transaction, under its lock, before use."""
+        key = (scope.tenant, scope.owner)
+        with self._guard:
+            index = self._indexes.get(key)
+            if index is None:
+                index = self._indexes[key] = OwnerIndex(*key, self.embedder.dim)
+            self._indexes.move_to_end(key)
+            while len(self._indexes) > 1 and sum(item.nbytes for item in self._indexes.values()) > INDEX_BYTES:
+                self._indexes.popitem(last=False)
+            return index
+
+    def drop_index(self, scope: Scope) -> None:
+        with self._guard:
+            self._indexes.pop((scope.tenant, scope.owner), None)
+
+    def check_model(self, db: Db) -> None:
+        """Refuse to mix vectors: the store's model is the first that wrote to it.
+
+        Raises ModelMismatchError with the command that moves the store to this model.
+        """
+        row = db.one("SELECT value FROM meta WHERE key = 'embedder'")
+        if row is not None and row["value"] != self.embedder.name:
+            raise ModelMismatchError(
+                f"the vectors in this store come from {row['value']!r}, not from {self.embedder.name!r}: open it with "
+                f"that embedder, or move it with `memstrata reembed --embedder {self.settings.embedder}`"
+            )

@@ -1,0 +1,387 @@
+"""The owner's index in memory: columns and vectors of every unit of one owner, kept up with the tables.
+
+It is a cache: loaded at the owner's first recall, then refreshed by what changed since. Arrays grow by doubling, so
+that keeping up costs what is new, not what is stored.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memstrata.store.base import Db, Row
+from memstrata.store.kinds import NOTE, PAGE, TURN
+
+Floats = NDArray[np.float32]
+Ints = NDArray[np.int64]
+
+NEVER = np.iinfo(np.int64).max  # an interval without an end
+UNSET = np.iinfo(np.int64).min  # no event time
+
+# One record a unit. state: 0 = current, 1 = superseded, 2 = closed (forgotten, removed, undone, distilled page).
+META = np.dtype(
+    [
+        ("kind", "i1"),
+        ("state", "i1"),
+        ("hidden", "i1"),
+        ("hot", "i1"),
+        ("pinned", "i1"),
+        ("note_kind", "i1"),
+        ("ref", "i4"),
+        ("agent", "i4"),
+        ("session", "i4"),
+        ("speaker", "i4"),
+        ("page", "i4"),
+        ("position", "i4"),
+        ("length", "i4"),
+        ("at", "i8"),
+        ("recorded", "i8"),
+        ("event_start", "i8"),
+        ("event_end", "i8"),
+        ("valid_from", "i8"),
+        ("valid_to", "i8"),
+        ("last_access", "i8"),
+        ("rate", "f8"),
+        ("heat", "f8"),
+        ("heat_tick", "i8"),
+    ]
+)
+STATES: Mapping[str, int] = {"current": 0, "superseded": 1, "warm": 0}
+SKETCH_FROM = 8192  # rows from which the scan starts with sign bits
+SKETCH_KEEP = 2048  # rows that are scored exactly then
+
+
+class Codes:
+    """Small numbers for strings (agents, sessions, speakers) of one owner."""
+
+    def __init__(self) -> None:
+        self._codes: dict[str, int] = {}
+
+    def of(self, text: str) -> int:
+        return self._codes.setdefault(text, len(self._codes))
+
+    def get(self, text: str) -> int:
+        """The code of a known string, else -1."""
+        return self._codes.get(text, -1)
+
+    def items(self) -> Sequence[tuple[str, int]]:
+        return list(self._codes.items())
+
+
+class OwnerIndex:
+    """Columns and vectors of one owner. Hold `lock` while reading or refreshing."""
+
+    def __init__(self, tenant: str, owner: str, dim: int) -> None:
+        self.tenant, self.owner, self.dim = tenant, owner, dim
+        self.lock = threading.Lock()
+        self._reset()
+
+    def _reset(self) -> None:
+        self.changed = -1
+        self.epoch = 0
+        self.count = 0  # units are numbered 1..count; row 0 is unused
+        self.turns = 0
+        self.agents, self.sessions, self.speakers = Codes(), Codes(), Codes()
+        self._meta = np.zeros(64, dtype=META)
+        self._meta["kind"] = -1
+        self.rows = 0
+        self._vectors = np.zeros((64, self.dim), dtype=np.float32)
+        self._sketches = np.zeros((64, (self.dim + 63) // 64), dtype=np.uint64)
+        self._unit_of_row = np.zeros(64, dtype=np.int64)
+        self._flags = np.zeros(64, dtype=np.int8)
+        self._rows_of_unit: dict[int, list[int]] = {}
+        self._unit_of_ref: dict[tuple[int, int], int] = {}
+        self.turns_of_note: dict[int, tuple[int, ...]] = {}
+        self.notes_of_turn: dict[int, list[int]] = {}
+        self._postings: dict[str, Ints] = {}
+        self._order: TurnOrder | None = None
+        self._pairs: tuple[Ints, Ints] | None = None
+        self._successor: dict[int, str] = {}
+        self._unit_of_id: dict[str, int] = {}
+        self._id_of_unit: dict[int, str] = {}
+
+    # what is read -----------------------------------------------------------------------------------------------------
+
+    @property
+    def meta(self) -> NDArray[np.void]:
+        """One record a unit, by unit number; record 0 is empty (kind -1)."""
+        return self._meta[: self.count + 1]
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that the arrays take."""
+        return self._meta.nbytes + self._vectors.nbytes + self._sketches.nbytes + self._unit_of_row.nbytes
+
+    def unit(self, kind: int, ref: int) -> int | None:
+        return self._unit_of_ref.get((kind, ref))
+
+    def note_id(self, unit: int) -> str:
+        return self._id_of_unit[unit]
+
+    def successors(self) -> list[tuple[int, int]]:
+        """Pairs (superseded note, the note that took its place), both as units."""
+        return [
+            (unit, successor)
+            for unit, note_id in self._successor.items()
+            if (successor := self._unit_of_id.get(note_id)) is not None
+        ]
+
+    def vector(self, unit: int) -> Floats | None:
+        """The first vector of a unit."""
+        rows = self._rows_of_unit.get(unit)
+        return self._vectors[rows[0]] if rows else None
+
+    @property
+    def unit_of_row(self) -> Ints:
+        """The unit of each row (a row is one chunk); 0 for a row that was replaced."""
+        return self._unit_of_row[: self.rows]
+
+    @property
+    def flags(self) -> NDArray[np.int8]:
+        """The flags of each row, see `index.flags`."""
+        return self._flags[: self.rows]
+
+    def row_similarities(self, query: Floats) -> Floats:
+        """Cosine of a unit query vector to each row; 0 where not scored.
+
+        From SKETCH_FROM rows on, the signs of the vectors choose the SKETCH_KEEP rows that are scored exactly.
+        """
+        rows = self.nearest_rows(query, SKETCH_KEEP)
+        if rows is None:
+            return self._vectors[: self.rows] @ query
+        scores = np.zeros(self.rows, dtype=np.float32)
+        scores[rows] = self._vectors[rows] @ query
+        return scores
+
+    def similarities(self, query: Floats) -> Floats:
+        """Cosine of a unit query vector to each unit (its best chunk), by unit number; -1 for units without rows."""
+        scores = np.full(self.count + 1, -1.0, dtype=np.float32)
+        np.maximum.at(scores, self.unit_of_row, self.row_similarities(query))
+        scores[0] = -1.0  # rows of replaced vectors point at record 0
+        return scores
+
+    def evidence_pairs(self) -> tuple[Ints, Ints]:
+        """Parallel arrays (note unit, turn unit), one entry for each turn that a note stands on."""
+        if self._pairs is None:
+            pairs = [(note, turn) for note, turns in self.turns_of_note.items() for turn in turns]
+            both = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+            self._pairs = (both[:, 0], both[:, 1])
+        return self._pairs
+
+    def turn_order(self) -> TurnOrder:
+        """The turns in the order they were said, session by session; made anew when turns came."""
+        if self._order is None:
+            self._order = order_turns(self)
+        return self._order
+
+    def nearest_rows(self, query: Floats, keep: int) -> Ints | None:
+        """The rows whose sign bits are nearest to the query's, or None where a full scan is as cheap."""
+        if self.rows < SKETCH_FROM:
+            return None
+        bits = sketch(query[None, :])
+        distance = np.bitwise_count(self._sketches[: self.rows] ^ bits).sum(axis=1, dtype=np.int16)
+        return np.argpartition(distance, keep)[:keep]
+
+    def postings(self, db: Db, term: str) -> Ints:
+        """The rows that hold a term; kept until something changes."""
+        known = self._postings.get(term)
+        if known is None:
+            found = db.all(
+                "SELECT unit, chunk FROM postings WHERE tenant = ? AND owner = ? AND term = ?",
+                (self.tenant, self.owner, term),
+            )
+            rows = [
+                held[row["chunk"]]
+                for row in found
+                if (held := self._rows_of_unit.get(row["unit"])) is not None and row["chunk"] < len(held)
+            ]
+            known = self._postings[term] = np.array(rows, dtype=np.int64)
+        return known
+
+    # keeping up -------------------------------------------------------------------------------------------------------
+
+    def refresh(self, db: Db) -> None:
+        """Bring the index up to the transaction's snapshot."""
+        row = db.one("SELECT changed, epoch FROM owners WHERE tenant = ? AND owner = ?", (self.tenant, self.owner))
+        changed, epoch = (0, 0) if row is None else (row["changed"], row["epoch"])
+        if epoch != self.epoch or changed < self.changed:
+            self._reset()
+            self.epoch = epoch
+        if changed == self.changed:
+            return
+        self._postings.clear()
+        self._order = self._pairs = None
+        units = self._load_units(db)
+        self._load_vectors(db, units)
+        self.changed = changed
+
+    def _load_units(self, db: Db) -> dict[int, list[tuple[int, bool]]]:
+        """Read changed units; returns (unit, is new) for each kind."""
+        since = (self.tenant, self.owner, self.changed)
+        join = "JOIN {0} x ON x.tenant = u.tenant AND x.owner = u.owner AND x.no = u.ref"
+        where = "WHERE u.tenant = ? AND u.owner = ? AND u.changed > ? AND u.kind = "
+        loaded: dict[int, list[tuple[int, bool]]] = {NOTE: [], PAGE: [], TURN: []}
+        for row in db.all(
+            "SELECT u.no AS unit, u.length, x.no, x.agent, x.session, x.position, x.speaker, x.at, x.recorded_at,"
+            f" x.tier, x.page, x.hidden FROM units u {join.format('turns')} {where} 2 ORDER BY u.no",
+            since,
+        ):
+            loaded[TURN].append((row["unit"], self._put_turn(row)))
+        for row in db.all(
+            "SELECT u.no AS unit, u.length, x.no, x.agent, x.session, x.state, x.h, x.h_tick, x.started_at,"
+            f" x.recalls FROM units u {join.format('pages')} {where} 1 ORDER BY u.no",
+            since,
+        ):
+            loaded[PAGE].append((row["unit"], self._put_page(row)))
+        for row in db.all(
+            "SELECT u.no AS unit, u.length, x.no, x.agent, x.session, x.state, x.speaker, x.said_at, x.recorded_at,"
+            " x.event_start, x.event_end, x.valid_from, x.valid_to, x.last_access, x.rate, x.pinned, x.id, x.superseded_by"
+            f" FROM units u {join.format('notes')} {where} 0 ORDER BY u.no",
+            since,
+        ):
+            loaded[NOTE].append((row["unit"], self._put_note(row)))
+        self._load_evidence(db, [unit for unit, _ in loaded[NOTE]])
+        return loaded
+
+    def _put(self, row: Row, kind: int) -> tuple[NDArray[np.void], bool]:
+        """Room for a unit and the columns that every kind has; returns its record and whether it is new."""
+        unit = row["unit"]
+        if unit >= len(self._meta):
+            grown = np.zeros(max(2 * len(self._meta), unit + 1), dtype=META)
+            grown["kind"] = -1
+            grown[: len(self._meta)] = self._meta
+            self._meta = grown
+        self.count = max(self.count, unit)
+        record = self._meta[unit]
+        is_new = bool(record["kind"] == -1)
+        record["kind"], record["ref"], record["length"] = kind, row["no"], row["length"]
+        record["agent"], record["session"] = self.agents.of(row["agent"]), self.sessions.of(row["session"])
+        if is_new:
+            self._unit_of_ref[(kind, row["no"])] = unit
+            record["event_start"] = record["event_end"] = UNSET
+            record["valid_from"], record["valid_to"] = UNSET, NEVER
+        return record, is_new
+
+    def _put_turn(self, row: Row) -> bool:
+        record, is_new = self._put(row, TURN)
+        record["hidden"], record["hot"], record["page"] = row["hidden"], row["tier"] == "hot", row["page"] or 0
+        if is_new:
+            record["state"] = 0
+            record["at"], record["recorded"] = row["at"], row["recorded_at"]
+            record["speaker"] = self.speakers.of(row["speaker"] or "")
+            self.turns += 1
+            record["position"] = row["position"]
+        return is_new
+
+    def _put_page(self, row: Row) -> bool:
+        record, is_new = self._put(row, PAGE)
+        record["state"] = STATES.get(row["state"], 2)
+        record["at"] = record["recorded"] = row["started_at"]
+        record["heat"], record["heat_tick"] = row["h"], row["h_tick"]
+        return is_new
+
+    def _put_note(self, row: Row) -> bool:
+        record, is_new = self._put(row, NOTE)
+        record["state"] = STATES.get(row["state"], 2)
+        record["at"], record["recorded"] = row["said_at"], row["recorded_at"]
+        if row["event_start"] is not None:
+            record["event_start"], record["event_end"] = row["event_start"], row["event_end"]
+        record["valid_from"] = row["valid_from"]
+        record["valid_to"] = NEVER if row["valid_to"] is None else row["valid_to"]
+        record["last_access"], record["rate"], record["pinned"] = row["last_access"], row["rate"], row["pinned"]
+        record["speaker"] = self.speakers.of(row["speaker"] or "")
+        self._unit_of_id[row["id"]], self._id_of_unit[row["unit"]] = row["unit"], row["id"]
+        if row["superseded_by"] is None:
+            self._successor.pop(row["unit"], None)
+        else:
+            self._successor[row["unit"]] = row["superseded_by"]
+        return is_new
+
+    def _load_evidence(self, db: Db, notes: Sequence[int]) -> None:
+        for unit in notes:
+            rows = db.all(
+                "SELECT turn FROM evidence WHERE tenant = ? AND owner = ? AND note = ? ORDER BY turn",
+                (self.tenant, self.owner, int(self._meta[unit]["ref"])),
+            )
+            turns = tuple(turn for row in rows if (turn := self._unit_of_ref.get((TURN, row["turn"]))) is not None)
+            for turn in self.turns_of_note.get(unit, ()):
+                self.notes_of_turn[turn].remove(unit)
+            self.turns_of_note[unit] = turns
+            for turn in turns:
+                self.notes_of_turn.setdefault(turn, []).append(unit)
+
+    def _load_vectors(self, db: Db, loaded: Mapping[int, Sequence[tuple[int, bool]]]) -> None:
+        """Vectors of new units, and of notes and pages, whose text may have changed."""
+        wanted = [unit for kind, units in loaded.items() for unit, is_new in units if is_new or kind != TURN]
+        for start in range(0, len(wanted), 500):
+            part = wanted[start : start + 500]
+            for row in db.all(
+                "SELECT unit, chunk, flags, vector FROM vectors WHERE tenant = ? AND owner = ?"
+                f" AND unit IN ({', '.join('?' * len(part))}) ORDER BY unit, chunk",
+                (self.tenant, self.owner, *part),
+            ):
+                self._put_vector(row)
+
+    def _put_vector(self, row: Row) -> None:
+        unit, chunk = row["unit"], row["chunk"]
+        vector = np.frombuffer(row["vector"], dtype="<f4")
+        rows = self._rows_of_unit.setdefault(unit, [])
+        if chunk == 0 and rows:  # a new version: its first row is used again, the others point at nothing
+            for stale in rows[1:]:
+                self._unit_of_row[stale] = 0
+            del rows[1:]
+        at = rows[0] if chunk == 0 and rows else self._new_row(rows)
+        self._vectors[at] = vector
+        self._sketches[at] = sketch(vector[None, :])[0]
+        self._unit_of_row[at], self._flags[at] = unit, row["flags"]
+
+    def _new_row(self, rows: list[int]) -> int:
+        if self.rows == len(self._vectors):
+            for name in ("_vectors", "_sketches", "_unit_of_row", "_flags"):
+                held = getattr(self, name)
+                setattr(self, name, np.concatenate([held, np.zeros_like(held)]))
+        at = self.rows
+        self.rows += 1
+        rows.append(at)
+        return at
+
+
+@dataclass(frozen=True, slots=True)
+class TurnOrder:
+    """The turns of an owner in the order they were said; arrays have one entry a turn.
+
+    `joined[i]`: whether turn i follows turn i - 1 in the same session of the same agent.
+    """
+
+    units: Ints
+    joined: NDArray[np.bool_]
+    length: Floats
+    speaker: Ints
+    rank: Ints  # by unit: the place in this order, -1 for what is no turn
+
+
+def order_turns(index: OwnerIndex) -> TurnOrder:
+    meta = index.meta
+    turns = np.flatnonzero(meta["kind"] == TURN)
+    keys = np.lexsort((meta["position"][turns], meta["session"][turns], meta["agent"][turns]))
+    units = turns[keys]
+    session, agent, position = meta["session"][units], meta["agent"][units], meta["position"][units]
+    joined = np.zeros(len(units), dtype=np.bool_)
+    joined[1:] = (session[1:] == session[:-1]) & (agent[1:] == agent[:-1]) & (position[1:] == position[:-1] + 1)
+    rank = np.full(index.count + 1, -1, dtype=np.int64)
+    rank[units] = np.arange(len(units))
+    length = np.maximum(1, meta["length"][units]).astype(np.float32)
+    return TurnOrder(units, joined, length, meta["speaker"][units].astype(np.int64), rank)
+
+
+def sketch(vectors: Floats) -> NDArray[np.uint64]:
+    """The signs of each row's components, packed: (n, dim) -> (n, ceil(dim / 64))."""
+    bits = np.packbits(vectors > 0, axis=1)
+    padding = -bits.shape[1] % 8
+    if padding:
+        bits = np.pad(bits, ((0, 0), (0, padding)))
+    return np.ascontiguousarray(bits).view(np.uint64)

@@ -1,0 +1,136 @@
+"""Writing the derived tables: one unit for each note, page and turn, its terms and its vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memstrata.embed.chunks import chunks
+from memstrata.extract.measure import size
+from memstrata.index.flags import flags_of
+from memstrata.store.base import Db
+from memstrata.store.counters import Counters
+from memstrata.store.kinds import NOTE, PAGE, TURN
+from memstrata.text.tokens import terms
+from memstrata.types import Note, Turn
+
+Vectors = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One unit to be: its chunks as they are embedded, and what the terms of every chunk get besides (a date)."""
+
+    kind: int
+    ref: int
+    dense: tuple[str, ...]
+    suffix: str = ""
+    speaker: str | None = None
+
+    def chunk_terms(self) -> list[frozenset[str]]:
+        """The terms of each chunk."""
+        return [frozenset(terms(f"{text} {self.suffix}")) for text in self.dense]
+
+
+def turn_document(turn: Turn) -> Document:
+    """A turn is embedded as it was said; its terms know the day too ("8 May 2023")."""
+    return Document(
+        TURN, turn.no, tuple(chunks(turn.said)), f"{turn.at.day} {turn.at:%B %Y}", turn.speaker or turn.role
+    )
+
+
+def page_document(no: int, summary: str) -> Document:
+    return Document(PAGE, no, tuple(chunks(summary)))
+
+
+def note_document(
+    no: int, content: str, context: str, keywords: Sequence[str], tags: Sequence[str], speaker: str | None = None
+) -> Document:
+    """A-MEM: a note is embedded as its content, context, keywords and tags."""
+    extras = " ".join(part for part in (context, ", ".join(keywords), ", ".join(tags)) if part)
+    text = f"{content}\n{extras}" if extras else content
+    return Document(NOTE, no, tuple(chunks(text)), speaker=speaker)
+
+
+def document_of(note: Note) -> Document:
+    return note_document(note.no, note.content, note.context, note.keywords, note.tags, note.speaker)
+
+
+@dataclass(slots=True)
+class IndexWriter:
+    """Puts and drops units of one owner inside a transaction; the caller saves the counters."""
+
+    db: Db
+    tenant: str
+    owner: str
+    model: str
+    counters: Counters
+
+    def put(self, document: Document, vectors: Vectors, *, old: Document | None = None) -> int:
+        """Index a document, in place of `old` where the unit exists; returns the unit's number."""
+        key = (self.tenant, self.owner)
+        row = self.db.one(
+            "SELECT no FROM units WHERE tenant = ? AND owner = ? AND kind = ? AND ref = ?",
+            (*key, document.kind, document.ref),
+        )
+        length = round(sum(size(text) for text in document.dense))
+        if row is None:
+            unit = self.counters.next_unit
+            self.counters.next_unit += 1
+            self.db.run(
+                "INSERT INTO units (tenant, owner, no, kind, ref, length, changed) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (*key, unit, document.kind, document.ref, length, self.counters.changed),
+            )
+        else:
+            unit = row["no"]
+            if old is not None:
+                self._drop_postings(unit, old)
+            self.db.run(
+                "UPDATE units SET length = ?, changed = ? WHERE tenant = ? AND owner = ? AND no = ?",
+                (length, self.counters.changed, *key, unit),
+            )
+            self.db.run("DELETE FROM vectors WHERE tenant = ? AND owner = ? AND unit = ?", (*key, unit))
+        self.db.many(
+            "INSERT INTO postings (tenant, owner, term, unit, chunk) VALUES (?, ?, ?, ?, ?)",
+            [(*key, term, unit, chunk) for chunk, found in enumerate(document.chunk_terms()) for term in sorted(found)],
+        )
+        self.db.many(
+            "INSERT INTO vectors (tenant, owner, unit, chunk, model, dim, flags, vector)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (
+                    *key,
+                    unit,
+                    chunk,
+                    self.model,
+                    vector.shape[0],
+                    flags_of(text, document.speaker),
+                    vector.astype("<f4").tobytes(),
+                )
+                for chunk, (text, vector) in enumerate(zip(document.dense, vectors, strict=True))
+            ],
+        )
+        return unit
+
+    def drop(self, document: Document) -> None:
+        """Remove a unit with its terms and vectors."""
+        key = (self.tenant, self.owner)
+        row = self.db.one(
+            "SELECT no FROM units WHERE tenant = ? AND owner = ? AND kind = ? AND ref = ?",
+            (*key, document.kind, document.ref),
+        )
+        if row is None:
+            return
+        self._drop_postings(row["no"], document)
+        self.db.run("DELETE FROM vectors WHERE tenant = ? AND owner = ? AND unit = ?", (*key, row["no"]))
+        self.db.run("DELETE FROM units WHERE tenant = ? AND owner = ? AND no = ?", (*key, row["no"]))
+        self.counters.epoch += 1  # readers load the owner anew
+
+    def _drop_postings(self, unit: int, document: Document) -> None:
+        self.db.many(
+            "DELETE FROM postings WHERE tenant = ? AND owner = ? AND term = ? AND unit = ?",
+            [(self.tenant, self.owner, term, unit) for term in frozenset().union(*document.chunk_terms())],
+        )

@@ -1,0 +1,237 @@
+"""The way in: `add` stores turns and returns; `remember` stores one turn and decides on it at once; `preview` shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from memstrata.distil.plan import Occasion
+from memstrata.distil.stages import embed_candidates, make_plan_on_snapshot, run_remember, versions
+from memstrata.engine import Engine
+from memstrata.errors import InputError, MemstrataError, MessageError
+from memstrata.extract.candidates import draft
+from memstrata.intake.append import TRUST, append
+from memstrata.intake.messages import parse
+from memstrata.intake.times import check_not_future
+from memstrata.ledger.receipts import digest_of, earlier_receipt, full_receipt
+from memstrata.store.base import Db
+from memstrata.store.read import key_of, served_texts
+from memstrata.store.rows import turn_of
+from memstrata.tiers.pages import end_session
+from memstrata.types import (
+    KINDS,
+    CandidateOutcome,
+    Kind,
+    Message,
+    MessageOutcome,
+    Preview,
+    Receipt,
+    Scope,
+    Trust,
+    Turn,
+)
+from memstrata.work.jobs import job_of_operation, postpone
+
+MAX_KEY = 256  # characters of an idempotency key
+
+
+def accept(
+    engine: Engine, messages: object, at: datetime | str | None, metadata: Mapping[str, Any] | None
+) -> list[Message]:
+    """Parse, check the times and redact: everything that comes before a byte is stored."""
+    settings, now = engine.settings, engine.now()
+    parsed = parse(messages, at=at, tz=settings.tz, max_chars=settings.max_chars)
+    accepted = []
+    for index, message in enumerate(parsed):
+        if message.at is not None:
+            check_not_future(message.at, now, what="at" if len(parsed) == 1 else f"messages[{index}].at")
+        if metadata:
+            message = replace(message, metadata={**metadata, **message.metadata})
+        accepted.append(engine.redactor.redact_message(message))
+    return accepted
+
+
+def check_key(idempotency_key: str | None) -> None:
+    if idempotency_key is not None and not (isinstance(idempotency_key, str) and 0 < len(idempotency_key) <= MAX_KEY):
+        raise InputError(f"idempotency_key must be a string of 1 to {MAX_KEY} characters")
+
+
+async def add(
+    engine: Engine,
+    scope: Scope,
+    messages: object,
+    *,
+    at: datetime | str | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    idempotency_key: str | None = None,
+    trust: Trust | None = None,
+) -> Receipt:
+    """Store messages as turns, durably; everything slow is queued. See `AsyncMemory.add`."""
+    check_key(idempotency_key)
+    accepted = accept(engine, messages, at, metadata)
+    operation, now = engine.operation_id(), engine.now()
+    digest = digest_of([accepted, scope.session])
+
+    def write(db: Db) -> Receipt:
+        engine.check_model(db)
+        earlier = earlier_receipt(db, scope, "add", idempotency_key, digest)
+        if earlier is not None:
+            return earlier
+        rec = engine.record(db, scope, "add", operation=operation, now=now)
+        outcomes, turns = append(rec, accepted, at=now, settings=engine.settings, trust=trust)
+        span = {"first": turns[0].no, "last": turns[-1].no} if turns else {"first": None, "last": None}
+        if turns:
+            rec.enqueue("index", span)
+        receipt = Receipt(operation, "add", now, messages=tuple(outcomes), pending=len(turns))
+        rec.finish(span, receipt, idempotency_key=idempotency_key, digest=digest)
+        return receipt
+
+    return await engine.store.write(write)
+
+
+async def remember(
+    engine: Engine,
+    scope: Scope,
+    text: str,
+    *,
+    at: datetime | str | None = None,
+    kind: Kind | None = None,
+    tags: Sequence[str] = (),
+    speaker: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    idempotency_key: str | None = None,
+    trust: Trust | None = None,
+) -> Receipt:
+    """Store a statement as a turn outside the hot window, and decide on it now. See `AsyncMemory.remember`."""
+    check_key(idempotency_key)
+    if not isinstance(text, str):
+        raise MessageError(f"remember takes a text, not {type(text).__name__}; use add for messages")
+    if kind is not None and kind not in KINDS:
+        raise InputError(f"no such kind: {kind!r} (one of {', '.join(KINDS)})")
+    if isinstance(tags, str) or not all(isinstance(tag, str) and tag.strip() for tag in tags):
+        raise InputError("tags must be a list of words")
+    message: dict[str, Any] = {"role": "user", "content": text}
+    if speaker is not None:
+        message["name"] = speaker
+    accepted = accept(engine, message, at, metadata)
+    clean_tags = [engine.redactor.redact(tag.strip())[0] for tag in tags]
+    operation, now = engine.operation_id(), engine.now()
+    digest = digest_of([accepted, scope.session, kind, clean_tags])
+
+    def write(db: Db) -> Receipt:
+        engine.check_model(db)
+        earlier = earlier_receipt(db, scope, "remember", idempotency_key, digest)
+        if earlier is not None:
+            return earlier
+        rec = engine.record(db, scope, "remember", operation=operation, now=now)
+        outcomes, turns = append(rec, accepted, at=now, settings=engine.settings, trust=trust, tier="transcript")
+        span = {"first": turns[0].no, "last": turns[-1].no, "kind": kind, "tags": clean_tags}
+        newest = db.one(
+            "SELECT newest_at FROM scopes WHERE tenant = ? AND owner = ? AND agent = ?", (*rec.key, rec.agent)
+        )
+        rec.enqueue(
+            "remember",
+            {
+                "turn": turns[0].no,
+                "kind": kind,
+                "tags": clean_tags,
+                "operation": operation,
+                "newest_at": newest["newest_at"] if newest else 0,
+            },
+        )
+        receipt = Receipt(operation, "remember", now, messages=tuple(outcomes))
+        rec.finish(span, receipt, idempotency_key=idempotency_key, digest=digest)
+        return receipt
+
+    receipt = await engine.store.write(write)
+    if receipt.repeated:
+        return receipt
+    return await _decide_now(engine, scope, receipt, text)
+
+
+async def _decide_now(engine: Engine, scope: Scope, receipt: Receipt, text: str) -> Receipt:
+    """Run the job of a `remember` in the caller; what cannot be decided now stays queued and is retried."""
+    key = key_of(scope)
+    job = await engine.store.read(lambda db: job_of_operation(db, key, receipt.operation))
+    if job is not None:  # else a worker was faster
+        try:
+            await run_remember(engine, job)
+        except MemstrataError as error:
+            reason = f"{type(error).__name__}: {error}"
+            now = engine.now()
+            await engine.store.write(lambda db: postpone(db, [job], reason, now, engine.settings))
+            failed = CandidateOutcome("failed", text, "", None, None, f"{reason}; it is queued and will be retried")
+            return replace(receipt, candidates=(failed,), pending=1)
+    return await engine.store.read(lambda db: full_receipt(db, scope, receipt.operation))
+
+
+async def close_session(engine: Engine, scope: Scope) -> Receipt:
+    """End a session: its hot turns become pages. See `AsyncMemory.end_session`."""
+    operation, now = engine.operation_id(), engine.now()
+
+    def write(db: Db) -> Receipt:
+        rec = engine.record(db, scope, "end_session", operation=operation, now=now)
+        pages = end_session(rec, rec.agent, scope.session or "", engine.settings)
+        receipt = Receipt(operation, "end_session", now, counts={"pages": len(pages)})
+        rec.finish({}, receipt)
+        return receipt
+
+    return await engine.store.write(write)
+
+
+async def preview(engine: Engine, scope: Scope, messages: object, *, at: datetime | str | None = None) -> Preview:
+    """What these messages would become if their page cooled now; nothing is written. See `AsyncMemory.preview`."""
+    accepted = accept(engine, messages, at, None)
+    now, key = engine.now(), key_of(scope)
+
+    def read(db: Db) -> tuple[list[Turn], list[str], int]:
+        engine.check_model(db)
+        rows = db.all(
+            "SELECT * FROM turns WHERE tenant = ? AND owner = ? AND agent = ? AND session = ?"
+            " ORDER BY position DESC LIMIT 3",
+            (*key, scope.agent or "", scope.session or ""),
+        )
+        last = db.one("SELECT max(no) AS no FROM turns WHERE tenant = ? AND owner = ?", key)
+        served = served_texts(db, key, scope.agent or "", scope.session or "")
+        return [turn_of(row) for row in reversed(rows)], served, (last["no"] or 0) if last else 0
+
+    before, served, last = await engine.store.read(read)
+    position = before[-1].position if before else 0
+    turns = [
+        Turn(
+            no=last + n,
+            id=message.id or f"t{last + n}",
+            agent=scope.agent,
+            session=scope.session or "",
+            position=position + n,
+            role=message.role,
+            speaker=message.name or ("assistant" if message.role == "assistant" else None),
+            text=message.text,
+            at=message.at or now,
+            recorded_at=now,
+            trust=TRUST[message.role],
+            parts=message.parts,
+            metadata=message.metadata,
+            is_source=message.is_source,
+        )
+        for n, message in enumerate(accepted, 1)
+    ]
+    candidates = draft(turns, before=before, served=served)
+    occasion = Occasion(
+        operation="preview",
+        now=now,
+        newest_at=max(turn.at for turn in turns),
+        agent=scope.agent,
+        session=scope.session,
+        versions=versions(engine),
+    )
+    embedded = await embed_candidates(engine, candidates)
+    sources = {turn.no: turn for turn in turns}
+    plan, _, _ = await make_plan_on_snapshot(engine, scope, candidates, embedded, sources, occasion)
+    outcomes = tuple(
+        MessageOutcome(n, "redacted" if message.redacted else "stored", turn.id, turn.position, message.redacted)
+        for n, (message, turn) in enumerate(zip(accepted, turns, strict=True))
+    )
+    return Preview(outcomes, tuple(plan.decisions), tuple(plan.notes.values()), tuple(plan.links))

@@ -1,0 +1,441 @@
+"""The sync face, made from async_memory.py by tools/make_sync.py: do not edit.
+
+A memory has an event loop in a thread of its own; each call runs there and waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Coroutine, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+from memstrata.async_memory import AsyncMemory
+from memstrata.clock import Clock
+from memstrata.embed import Embedder
+from memstrata.errors import ClosedError
+from memstrata.settings import Settings
+from memstrata.store.base import Store
+from memstrata.types import (
+    Context,
+    ContextStrategy,
+    Erasure,
+    Explanation,
+    Kind,
+    Note,
+    NotePage,
+    Preview,
+    Profile,
+    Recall,
+    Receipt,
+    Revision,
+    Trust,
+)
+
+T = TypeVar("T")
+
+
+class Memory:
+    """Long-term memory in one file.
+
+    Args:
+        path: the store: a file, created when missing, or ":memory:". `Path` or string.
+        embedder, clock, store: other implementations of these seams; an embedder may also be named.
+        settings: see `memstrata.settings.Settings`; arguments go before `MEMSTRATA_*` variables, those before the
+            TOML file that `MEMSTRATA_CONFIG` names.
+
+    Every method names whose memory it is about: `user_id`, `agent_id` or both. `session_id` is where things were said.
+
+    Raises:
+        SettingsError: settings that contradict each other or are unknown.
+        StoreFormatError: the file is not a memstrata store, is damaged, or comes from a newer version.
+    """
+
+    def __init__(
+        self,
+        path: str | Path = "memory.db",
+        *,
+        embedder: str | Embedder | None = None,
+        clock: Clock | None = None,
+        store: Store | None = None,
+        **settings: Any,
+    ) -> None:
+        self._async = AsyncMemory(path, embedder=embedder, clock=clock, store=store, **settings)
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="memstrata", daemon=True)
+        self._thread.start()
+        self._guard = threading.Lock()
+        self._closed = False
+
+    def _run(self, call: Coroutine[Any, Any, T]) -> T:
+        if self._closed:
+            call.close()
+            raise ClosedError
+        return asyncio.run_coroutine_threadsafe(call, self._loop).result()
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force."""
+        return self._async.settings
+
+    def __enter__(self) -> Memory:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Finish the job in hand and close the store; what is queued goes on at the next opening."""
+        with self._guard:
+            if self._closed:
+                return
+            self._run(self._async.close())
+            self._closed = True
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def add(
+        self,
+        messages: object,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        session_id: str | None = None,
+        at: datetime | str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        idempotency_key: str | None = None,
+        trust: Trust | None = None,
+    ) -> Receipt:
+        """Store what was said. Durable when it returns; summaries, notes and links follow as queued work.
+
+        Args:
+            messages: a string (a user's), a dict {role, content, name?, at?, id?, metadata?}, or a list of dicts.
+                Content may be a list of parts as the common providers send them.
+            at: when it was said, for messages without a time of their own; now, when nothing tells.
+            metadata: kept with each turn and open to filters.
+            idempotency_key: the same key with the same messages gives the first receipt again.
+            trust: overrides the trust class that follows from the role; for servers, never from a payload.
+
+        Returns:
+            A receipt: each message stored, skipped (its id was there) or redacted. `receipt(operation)` has the
+            candidates' outcomes once their page has cooled.
+
+        Raises:
+            MessageError, TimeError, ScopeError: what cannot be taken, and where; nothing is stored.
+            ConflictError: a message id that is in the session with another text, or a used idempotency key.
+        """
+        return self._run(
+            self._async.add(
+                messages,
+                user_id=user_id,
+                agent_id=agent_id,
+                session_id=session_id,
+                at=at,
+                metadata=metadata,
+                idempotency_key=idempotency_key,
+                trust=trust,
+            )
+        )
+
+    def remember(
+        self,
+        text: str,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        session_id: str | None = None,
+        at: datetime | str | None = None,
+        kind: Kind | None = None,
+        tags: Sequence[str] = (),
+        speaker: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        idempotency_key: str | None = None,
+        trust: Trust | None = None,
+    ) -> Receipt:
+        """Put one statement through the gate now.
+
+        The text becomes a turn outside the hot window, as its own evidence. The receipt has one candidate with its
+        outcome: admitted, admitted_superseding, superseded_on_arrival, duplicate, rejected, deferred or failed.
+        """
+        return self._run(
+            self._async.remember(
+                text,
+                user_id=user_id,
+                agent_id=agent_id,
+                session_id=session_id,
+                at=at,
+                kind=kind,
+                tags=tags,
+                speaker=speaker,
+                metadata=metadata,
+                idempotency_key=idempotency_key,
+                trust=trust,
+            )
+        )
+
+    def preview(
+        self,
+        messages: object,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        session_id: str | None = None,
+        at: datetime | str | None = None,
+    ) -> Preview:
+        """The whole path for these messages, as if their page cooled now, with nothing written."""
+        return self._run(
+            self._async.preview(messages, user_id=user_id, agent_id=agent_id, session_id=session_id, at=at)
+        )
+
+    def end_session(
+        self, *, user_id: str | None = None, agent_id: str | None = None, session_id: str | None = None
+    ) -> Receipt:
+        """End a session: its hot turns become pages of five, the last one shorter."""
+        return self._run(self._async.end_session(user_id=user_id, agent_id=agent_id, session_id=session_id))
+
+    def recall(
+        self,
+        query: str,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        session_id: str | None = None,
+        k: int = 10,
+        filters: Mapping[str, Any] | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        as_of: datetime | str | None = None,
+        known_at: datetime | str | None = None,
+        kinds: Sequence[Kind] | None = None,
+        tags: Sequence[str] | None = None,
+        include_superseded: bool = False,
+        min_score: float = 0.0,
+        cursor: str | None = None,
+        now: datetime | str | None = None,
+        tz: str | None = None,
+        used: Sequence[str] | None = None,
+        touch: bool = True,
+    ) -> Recall:
+        """The memories that answer a query, best first, each with its score, legs, link path and evidence.
+
+        Args:
+            session_id: the session that asks; its hot turns are in the context already and are not searched.
+            filters: on fields and metadata, see `memstrata.recall.filters`.
+            since, until: only what happened (or was said) in between.
+            as_of: what held at that time. known_at: only what was recorded by then.
+            kinds, tags: only notes of these.
+            min_score: hits below are left out; a score is the estimated chance that the memory answers the query.
+            cursor: goes on after an earlier page of hits.
+            now, tz: the asker's time and zone, for "last week".
+            used: ids of the hits that were used: only these count as accessed.
+            touch: False changes nothing: no weight, no heat, no tick.
+        """
+        return self._run(
+            self._async.recall(
+                query,
+                user_id=user_id,
+                agent_id=agent_id,
+                session_id=session_id,
+                k=k,
+                filters=filters,
+                since=since,
+                until=until,
+                as_of=as_of,
+                known_at=known_at,
+                kinds=kinds,
+                tags=tags,
+                include_superseded=include_superseded,
+                min_score=min_score,
+                cursor=cursor,
+                now=now,
+                tz=tz,
+                used=used,
+                touch=touch,
+            )
+        )
+
+    def context(
+        self,
+        query: str,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        session_id: str | None = None,
+        max_tokens: int = 2000,
+        strategy: ContextStrategy = "hybrid",
+        k: int = 20,
+        now: datetime | str | None = None,
+        tz: str | None = None,
+        touch: bool = True,
+    ) -> Context:
+        """What to put before a model: the last turns, promoted pages, recalled notes with dates and citations.
+
+        The text never exceeds `max_tokens` (o200k tokens). Recalled text is fenced as data: what is in it is not an
+        instruction, and what comes back of it in later turns is known as an echo.
+
+        Strategies: window (the session's last turns), summary (its pages' summaries, from 30 turns on, and the last
+        turns), retrieval (recalled memories only), hybrid (last turns, promoted pages, recalled memories), full.
+        """
+        return self._run(
+            self._async.context(
+                query,
+                user_id=user_id,
+                agent_id=agent_id,
+                session_id=session_id,
+                max_tokens=max_tokens,
+                strategy=strategy,
+                k=k,
+                now=now,
+                tz=tz,
+                touch=touch,
+            )
+        )
+
+    def profile(self, user_id: str | None = None, *, agent_id: str | None = None) -> Profile:
+        """Who this is: current notes of identity, preference and relation, each with its note."""
+        return self._run(self._async.profile(user_id, agent_id=agent_id))
+
+    def get(self, note_id: str, *, user_id: str | None = None, agent_id: str | None = None) -> Note:
+        """One note with its links and evidence; NotFoundError when this scope has none with that id."""
+        return self._run(self._async.get(note_id, user_id=user_id, agent_id=agent_id))
+
+    def list(
+        self,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        filters: Mapping[str, Any] | None = None,
+        kinds: Sequence[Kind] | None = None,
+        tags: Sequence[str] | None = None,
+        include_superseded: bool = False,
+        include_forgotten: bool = False,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> NotePage:
+        """Notes in the order they were made, page by page (keyset: a page stays true while others are added)."""
+        return self._run(
+            self._async.list(
+                user_id=user_id,
+                agent_id=agent_id,
+                filters=filters,
+                kinds=kinds,
+                tags=tags,
+                include_superseded=include_superseded,
+                include_forgotten=include_forgotten,
+                limit=limit,
+                cursor=cursor,
+            )
+        )
+
+    def update(
+        self,
+        note_id: str,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        content: str | None = None,
+        context: str | None = None,
+        keywords: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        kind: Kind | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        revision: int | None = None,
+    ) -> Note:
+        """Edit a note, as a revision. Fields that a person edited are left alone by evolution and superseding.
+
+        `revision`: the one that was read; ConflictError when the note has changed since.
+        """
+        return self._run(
+            self._async.update(
+                note_id,
+                user_id=user_id,
+                agent_id=agent_id,
+                content=content,
+                context=context,
+                keywords=keywords,
+                tags=tags,
+                kind=kind,
+                metadata=metadata,
+                revision=revision,
+            )
+        )
+
+    def pin(
+        self, note_id: str, *, user_id: str | None = None, agent_id: str | None = None, pinned: bool = True
+    ) -> Note:
+        """Keep a note from fading and from being superseded without its user (or let it go again)."""
+        return self._run(self._async.pin(note_id, user_id=user_id, agent_id=agent_id, pinned=pinned))
+
+    def forget(
+        self,
+        note_id: str | None = None,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        filters: Mapping[str, Any] | None = None,
+        hard: bool = False,
+    ) -> Receipt:
+        """Take notes out of recall, by id or by filter; their turns are no longer served either.
+
+        They can be restored during the grace period (30 days), then they are purged; `hard=True` purges at once.
+        """
+        return self._run(self._async.forget(note_id, user_id=user_id, agent_id=agent_id, filters=filters, hard=hard))
+
+    def restore(self, note_id: str, *, user_id: str | None = None, agent_id: str | None = None) -> Note:
+        """Bring a forgotten note back as it was, with weight 1."""
+        return self._run(self._async.restore(note_id, user_id=user_id, agent_id=agent_id))
+
+    def history(self, note_id: str, *, user_id: str | None = None, agent_id: str | None = None) -> tuple[Revision, ...]:
+        """Every change of a note, oldest first."""
+        return self._run(self._async.history(note_id, user_id=user_id, agent_id=agent_id))
+
+    def receipt(self, operation: str, *, user_id: str | None = None, agent_id: str | None = None) -> Receipt:
+        """What an operation did; of an `add`, also what became of its candidates so far."""
+        return self._run(self._async.receipt(operation, user_id=user_id, agent_id=agent_id))
+
+    def undo(
+        self, operation: str, *, user_id: str | None = None, agent_id: str | None = None, cascade: bool = False
+    ) -> Receipt:
+        """Take an operation back, as a new revision of what it changed.
+
+        Raises UndoError, which lists them, when later operations changed the same rows; `cascade=True` undoes those
+        too, newest first. Erasing and purging cannot be undone.
+        """
+        return self._run(self._async.undo(operation, user_id=user_id, agent_id=agent_id, cascade=cascade))
+
+    def explain(self, id: str, *, user_id: str | None = None, agent_id: str | None = None) -> Explanation:
+        """Why a note was kept, or a decision taken: the sentence, the five signals, the evidence, the history."""
+        return self._run(self._async.explain(id, user_id=user_id, agent_id=agent_id))
+
+    def erase(self, *, user_id: str | None = None, agent_id: str | None = None) -> Erasure:
+        """Remove everything of a subject: turns, notes, vectors, terms, decisions, log, queued work.
+
+        The subject is the owner of the scope: the user, or an agent that has no user. Name exactly one. Afterwards no
+        byte of it is in the store's files; `complete` is False while another process still reads old pages.
+        """
+        return self._run(self._async.erase(user_id=user_id, agent_id=agent_id))
+
+    def flush(self) -> dict[str, int]:
+        """Run all that is queued and due. Ends no session, cools no page. Returns what was done, by kind."""
+        return self._run(self._async.flush())
+
+    def maintain(self, now: datetime | str | None = None) -> dict[str, int]:
+        """End idle sessions, distil what has cooled, forget what has faded, purge what was forgotten long ago.
+
+        Costs what is due, not what is stored. One call equals many at the same time. `now` stands in for the clock.
+        """
+        return self._run(self._async.maintain(now))
+
+    def stats(self, *, user_id: str | None = None, agent_id: str | None = None) -> dict[str, Any]:
+        """Counts of everything (of one owner, or of the tenant), queued and failed work, bytes, languages, advice."""
+        return self._run(self._async.stats(user_id=user_id, agent_id=agent_id))
+
+    def retry_failed(self) -> int:
+        """Queue failed jobs again; returns how many."""
+        return self._run(self._async.retry_failed())

@@ -1,0 +1,202 @@
+"""Ranking: what may be seen, tier scores, fusion, links; the result is units in order, each with why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memstrata.index.owner import UNSET, OwnerIndex
+from memstrata.recall.fuse import fuse, fusion
+from memstrata.recall.legs import Floats, Legs, find
+from memstrata.recall.query import Query
+from memstrata.settings import Settings
+from memstrata.store.base import Db
+from memstrata.store.kinds import NOTE, PAGE, TURN
+from memstrata.store.read import select_in
+from memstrata.store.rows import to_us
+from memstrata.types import Scope
+
+SEEDS = 10  # hits whose links are walked
+HOP = 0.5  # a hop halves what a link passes on
+DAY_US = 86_400_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What of an owner's memory a call may see, besides its scope."""
+
+    since: datetime | None = None
+    until: datetime | None = None
+    as_of: datetime | None = None
+    known_at: datetime | None = None
+    include_superseded: bool = False
+    notes_only: bool = False
+    turns_only: bool = False
+
+
+@dataclass(slots=True)
+class Ranking:
+    """Units by falling score. `path` has the notes walked for units that were reached over links."""
+
+    units: list[int]
+    score: Floats
+    legs: Legs
+    path: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    link_score: dict[int, float] = field(default_factory=dict)
+
+
+def rank(
+    db: Db,
+    index: OwnerIndex,
+    scope: Scope,
+    query: Query,
+    vector: Floats,
+    view: View,
+    now: datetime,
+    settings: Settings,
+) -> Ranking:
+    """Rank an owner's units for a query. The index must be fresh and its lock held."""
+    weight = weights(index, now, view, settings)
+    pages = page_scores(db, index, scope, vector, settings)
+    legs = find(db, index, query, vector, weight, pages)
+    raw = fuse(index, legs, weight)
+    visible = visible_units(db, index, scope, view)
+    score = fusion().probability(np.where(np.isfinite(raw), raw, -1e3))
+    ranking = Ranking([], score, legs)
+    _follow_successors(index, ranking, visible)
+    if settings.links and settings.hops and not view.turns_only:
+        _walk(db, index, ranking, visible, settings.hops)
+    shown = np.flatnonzero(visible)
+    order = shown[np.lexsort((shown, index.meta["kind"][shown], -score[shown]))]  # a note before its turn
+    ranking.units = [int(unit) for unit in order]
+    return ranking
+
+
+def weights(index: OwnerIndex, now: datetime, view: View, settings: Settings) -> Floats:
+    """The forgetting weight of each note, in closed form; 0 for notes that are not current (or not asked for)."""
+    meta = index.meta
+    notes = meta["kind"] == NOTE
+    weight = np.zeros(index.count + 1, dtype=np.float32)
+    days = np.maximum(0.0, (to_us(now) - meta["last_access"][notes]) / DAY_US)
+    faded = np.exp(-meta["rate"][notes] * days) if settings.forgetting else np.ones(int(notes.sum()))
+    alive = meta["state"][notes] <= (1 if view.include_superseded or view.as_of is not None else 0)
+    weight[notes] = np.where(meta["pinned"][notes] == 1, 1.0, faded) * alive
+    return weight
+
+
+def page_scores(db: Db, index: OwnerIndex, scope: Scope, vector: Floats, settings: Settings) -> Floats:
+    """MemoryOS' warm score, gamma * similarity + (1 - gamma) * heat, for warm pages; 0 for everything else."""
+    meta = index.meta
+    scores = np.zeros(index.count + 1, dtype=np.float32)
+    ticks = {
+        index.agents.get(row["agent"]): row["tick"]
+        for row in db.all("SELECT agent, tick FROM scopes WHERE tenant = ? AND owner = ?", (scope.tenant, scope.owner))
+    }
+    for unit in np.flatnonzero((meta["kind"] == PAGE) & (meta["state"] == 0)):
+        record = meta[unit]
+        age = max(0, ticks.get(int(record["agent"]), 0) - int(record["heat_tick"]))
+        heat = float(record["heat"]) * settings.alpha**age
+        own = index.vector(int(unit))
+        similar = max(0.0, float(own @ vector)) if own is not None else 0.0
+        scores[unit] = settings.gamma * similar + (1.0 - settings.gamma) * heat
+    return scores
+
+
+def visible_units(db: Db, index: OwnerIndex, scope: Scope, view: View) -> NDArray[np.bool_]:
+    """Which units this call may return."""
+    meta = index.meta
+    kind = meta["kind"]
+    seen = np.zeros(index.count + 1, dtype=np.bool_)
+    seen |= (kind == NOTE) & (not view.turns_only)
+    seen |= (kind == TURN) & (not view.notes_only)
+    if scope.agent is not None:
+        seen &= np.isin(meta["agent"], [index.agents.get(""), index.agents.get(scope.agent)])
+    seen &= _states(db, index, scope, view)
+    if scope.session is not None and scope.session != "":
+        # The named session's hot turns are in the context already.
+        seen &= ~((meta["hot"] == 1) & (meta["session"] == index.sessions.get(scope.session)))
+    start = np.where(meta["event_start"] == UNSET, meta["at"], meta["event_start"])
+    end = np.where(meta["event_start"] == UNSET, meta["at"] + 1, meta["event_end"])
+    if view.since is not None:
+        seen &= end > to_us(view.since)
+    if view.until is not None:
+        seen &= start < to_us(view.until)
+    if view.known_at is not None:
+        seen &= meta["recorded"] <= to_us(view.known_at)
+    return seen
+
+
+def _states(db: Db, index: OwnerIndex, scope: Scope, view: View) -> NDArray[np.bool_]:
+    """Current notes and turns that are not hidden; superseded ones where the view asks for the past or for them."""
+    meta = index.meta
+    note = meta["kind"] == NOTE
+    allowed = np.where(note, meta["state"] == 0, meta["hidden"] == 0)
+    if view.include_superseded:
+        return np.where(note, meta["state"] <= 1, (meta["hidden"] & 1) == 0)
+    if view.as_of is not None:
+        at = to_us(view.as_of)
+        held = (meta["valid_from"] <= at) & (at < meta["valid_to"]) & (meta["state"] <= 1)
+        return np.where(note, held, ((meta["hidden"] & 1) == 0) & (meta["at"] <= at))
+    if view.known_at is not None:
+        at = to_us(view.known_at)
+        for old, new in index.successors():
+            if meta["state"][old] == 1 and meta["recorded"][new] > at:
+                allowed[old] = True  # nobody knew better then
+    return allowed
+
+
+def _follow_successors(index: OwnerIndex, ranking: Ranking, visible: NDArray[np.bool_]) -> None:
+    """A superseded note that answers leads to the one that took its place."""
+    for old, new in index.successors():
+        while not visible[new] and (further := dict(index.successors()).get(new)) is not None:
+            new = further
+        if visible[old] or not visible[new]:
+            continue
+        led = HOP * float(ranking.score[old])
+        if led > ranking.score[new]:
+            ranking.score[new] = led
+            ranking.path[new] = (old,)
+            ranking.link_score[new] = led
+
+
+def _walk(db: Db, index: OwnerIndex, ranking: Ranking, visible: NDArray[np.bool_], hops: int) -> None:
+    """Follow links both ways from the best notes: a linked note gets at least its seed's score * link * HOP a hop."""
+    notes = np.flatnonzero(visible & (index.meta["kind"] == NOTE))
+    best = notes[np.argsort(-ranking.score[notes], kind="stable")[:SEEDS]]
+    frontier = {int(unit): (float(ranking.score[unit]), tuple(ranking.path.get(int(unit), ()))) for unit in best}
+    for _ in range(hops):
+        following: dict[int, tuple[float, tuple[int, ...]]] = {}
+        for unit, other, strength in _links_of(db, index, list(frontier)):
+            score, path = frontier[unit]
+            passed = score * strength * HOP
+            if visible[other] and passed > max(float(ranking.score[other]), following.get(other, (0.0, ()))[0]):
+                following[other] = (passed, (*path, unit))
+        for unit, (passed, path) in following.items():
+            ranking.score[unit] = passed
+            ranking.path[unit] = path
+            ranking.link_score[unit] = passed
+        frontier = following
+        if not frontier:
+            return
+
+
+def _links_of(db: Db, index: OwnerIndex, units: Sequence[int]) -> list[tuple[int, int, float]]:
+    """(unit, linked unit, link score) for every link at either end of these notes, but for superseding."""
+    refs = {int(index.meta["ref"][unit]): unit for unit in units}
+    found: list[tuple[int, int, float]] = []
+    for here, there in (("source", "target"), ("target", "source")):
+        for row in select_in(
+            db,
+            f"SELECT {here} AS here, {there} AS there, score FROM links WHERE tenant = ? AND owner = ?"
+            f" AND type <> 'supersedes' AND {here} IN ({{marks}})",
+            (index.tenant, index.owner),
+            list(refs),
+        ):
+            other = index.unit(NOTE, row["there"])
+            if other is not None:
+                found.append((refs[row["here"]], other, row["score"]))
+    return found

@@ -1,0 +1,58 @@
+"""The Store seam: where rows live.
+
+A store runs a function inside one transaction. Such a function gets a `Db` and does no slow work: no model, no
+network, no file. All SQL of memstrata is portable between SQLite and PostgreSQL and uses `?` for parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol, TypeVar
+
+T = TypeVar("T")
+Row = Any  # a row that is read by column name or position
+
+
+class Db(Protocol):
+    """One transaction of a store."""
+
+    def all(self, sql: str, params: Sequence[object] = ()) -> list[Row]:
+        """Every row of a query."""
+        ...
+
+    def one(self, sql: str, params: Sequence[object] = ()) -> Row | None:
+        """The first row of a query, or None."""
+        ...
+
+    def run(self, sql: str, params: Sequence[object] = ()) -> int:
+        """Run a statement and return how many rows it changed."""
+        ...
+
+    def many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
+        """Run a statement once for each row of parameters."""
+        ...
+
+
+class Store(Protocol):
+    """Where the tables live. Every implementation passes tests/contract/test_stores.py."""
+
+    async def read(self, work: Callable[[Db], T]) -> T:
+        """Run `work` on one consistent snapshot."""
+        ...
+
+    async def write(self, work: Callable[[Db], T]) -> T:
+        """Run `work` in a transaction of its own; when this returns, it is on the disk.
+
+        An exception in `work` undoes all that it did and is raised here.
+        """
+        ...
+
+    async def scrub(self) -> bool:
+        """After an erasure: rewrite what holds deleted bytes. False while other readers still pin the old pages."""
+        ...
+
+    async def size(self) -> int:
+        """Bytes on the disk."""
+        ...
+
+    async def close(self) -> None: ...

@@ -1,0 +1,122 @@
+"""Reading records: turns, notes with their links and evidence, decisions, operations."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+
+from memstrata.errors import NotFoundError
+from memstrata.store.base import Db, Row
+from memstrata.store.rows import evidence_of, note_of, turn_of
+from memstrata.types import Evidence, Link, Note, Scope, Turn
+
+Key = tuple[str, str]
+BATCH = 500  # values in one IN list
+
+
+def key_of(scope: Scope) -> Key:
+    return (scope.tenant, scope.owner)
+
+
+def select_in(db: Db, sql: str, key: Sequence[object], values: Iterable[object]) -> list[Row]:
+    """Rows of a query that ends in `IN ({marks})`, in batches."""
+    wanted = list(values)
+    rows: list[Row] = []
+    for start in range(0, len(wanted), BATCH):
+        part = wanted[start : start + BATCH]
+        rows.extend(db.all(sql.format(marks=", ".join("?" * len(part))), (*key, *part)))
+    return rows
+
+
+def turns_by_no(db: Db, key: Key, numbers: Iterable[int]) -> dict[int, Turn]:
+    rows = select_in(db, "SELECT * FROM turns WHERE tenant = ? AND owner = ? AND no IN ({marks})", key, set(numbers))
+    return {row["no"]: turn_of(row) for row in rows}
+
+
+def turns_of_page(db: Db, key: Key, agent: str, session: str, first: int, last: int) -> list[Turn]:
+    """The turns of a session from one position to another."""
+    rows = db.all(
+        "SELECT * FROM turns WHERE tenant = ? AND owner = ? AND agent = ? AND session = ? AND position BETWEEN ? AND ?"
+        " ORDER BY position",
+        (*key, agent, session, first, last),
+    )
+    return [turn_of(row) for row in rows]
+
+
+def notes_by_no(db: Db, key: Key, numbers: Iterable[int], *, evidence: bool = True) -> dict[int, Note]:
+    """Notes with their links (both ways) and, unless told otherwise, their evidence."""
+    wanted = set(numbers)
+    rows = {
+        row["no"]: row
+        for row in select_in(
+            db, "SELECT * FROM notes WHERE tenant = ? AND owner = ? AND no IN ({marks})", key, sorted(wanted)
+        )
+    }
+    links = _links(db, key, rows)
+    turns = _evidence(db, key, rows) if evidence else {}
+    return {no: note_of(row, links=links.get(no, ()), evidence=turns.get(no, ())) for no, row in rows.items()}
+
+
+def _links(db: Db, key: Key, rows: Iterable[int]) -> dict[int, list[Link]]:
+    numbers = sorted(rows)
+    found: dict[tuple[int, int, str], Row] = {}
+    for end in ("source", "target"):
+        for row in select_in(
+            db,
+            "SELECT l.source, l.target, l.type, l.score, l.reason, s.id AS source_id, t.id AS target_id FROM links l"
+            " JOIN notes s ON s.tenant = l.tenant AND s.owner = l.owner AND s.no = l.source"
+            " JOIN notes t ON t.tenant = l.tenant AND t.owner = l.owner AND t.no = l.target"
+            f" WHERE l.tenant = ? AND l.owner = ? AND l.{end} IN ({{marks}})",
+            key,
+            numbers,
+        ):
+            found[(row["source"], row["target"], row["type"])] = row
+    links: dict[int, list[Link]] = {}
+    wanted = set(numbers)
+    for (source, target, _), row in sorted(found.items()):
+        link = Link(row["source_id"], row["target_id"], row["type"], row["score"], row["reason"])
+        for no in {source, target} & wanted:
+            links.setdefault(no, []).append(link)
+    return links
+
+
+def _evidence(db: Db, key: Key, rows: Iterable[int]) -> dict[int, list[Evidence]]:
+    found: dict[int, list[Evidence]] = {}
+    for row in select_in(
+        db,
+        "SELECT e.note, t.* FROM evidence e JOIN turns t ON t.tenant = e.tenant AND t.owner = e.owner AND t.no = e.turn"
+        " WHERE e.tenant = ? AND e.owner = ? AND e.note IN ({marks}) ORDER BY e.note, e.turn",
+        key,
+        sorted(rows),
+    ):
+        found.setdefault(row["note"], []).append(evidence_of(turn_of(row)))
+    return found
+
+
+def note_by_id(db: Db, scope: Scope, note_id: str) -> Note:
+    """The note with this id that the scope may see; NotFoundError otherwise."""
+    row = db.one("SELECT no, agent FROM notes WHERE tenant = ? AND owner = ? AND id = ?", (*key_of(scope), note_id))
+    if row is None or (scope.agent is not None and row["agent"] not in ("", scope.agent)):
+        raise NotFoundError(f"no note {note_id!r} in this scope")
+    return notes_by_no(db, key_of(scope), [row["no"]])[row["no"]]
+
+
+def served_texts(db: Db, key: Key, agent: str, session: str) -> list[str]:
+    """What `context` put before the model in this session."""
+    rows = db.all(
+        "SELECT n.content FROM served s JOIN notes n ON n.tenant = s.tenant AND n.owner = s.owner AND n.no = s.note"
+        " WHERE s.tenant = ? AND s.owner = ? AND s.agent = ? AND s.session = ? ORDER BY s.note",
+        (*key, agent, session),
+    )
+    return [row["content"] for row in rows]
+
+
+def operation_row(db: Db, scope: Scope, operation: str) -> Row:
+    row = db.one("SELECT * FROM operations WHERE tenant = ? AND owner = ? AND id = ?", (*key_of(scope), operation))
+    if row is None:
+        raise NotFoundError(f"no operation {operation!r} in this scope")
+    return row
+
+
+def loads(text: str | None, default: object = None) -> object:
+    return default if not text else json.loads(text)

@@ -1,0 +1,269 @@
+"""The default store: one SQLite file.
+
+One writer thread takes what is waiting and commits it together (group commit: one fsync for many callers); each
+caller's work is a savepoint, so that one failure undoes only its own. Readers have connections of their own and are
+never blocked (WAL). `Memory(":memory:")` gives the same store without a file, for tests.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import queue
+import sqlite3
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, TypeVar
+
+from memstrata.errors import ClosedError, StoreBusyError, StoreError, StoreFormatError, StoreFullError
+from memstrata.store.base import Db, Row
+
+T = TypeVar("T")
+SCHEMA_VERSION = 1
+APPLICATION_ID = 0x6D737472  # "mstr": tells our files from other SQLite databases
+BUSY_SECONDS = 30.0
+GROUP = 64  # at most so many callers share one commit
+READERS = 4
+_memory_names = itertools.count()
+
+
+class SqliteDb:
+    """One transaction on a SQLite connection; implements `Db`."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def all(self, sql: str, params: Sequence[object] = ()) -> list[Row]:
+        return self._connection.execute(sql, params).fetchall()
+
+    def one(self, sql: str, params: Sequence[object] = ()) -> Row | None:
+        return self._connection.execute(sql, params).fetchone()
+
+    def run(self, sql: str, params: Sequence[object] = ()) -> int:
+        return self._connection.execute(sql, params).rowcount
+
+    def many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
+        self._connection.executemany(sql, rows)
+
+
+@contextlib.contextmanager
+def typed_errors(path: str) -> Iterator[None]:
+    """Turn sqlite3's errors into ours, by their code."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code == sqlite3.SQLITE_FULL:
+            raise StoreFullError from error
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise StoreBusyError from error
+        if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+            raise StoreFormatError(
+                f"{path} is damaged or is no SQLite file ({error}); nothing was changed. Restore it from a backup, "
+                "or choose another path."
+            ) from error
+        if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_IOERR):
+            raise StoreError(
+                f"{path} cannot be opened or written: {error}. Check the folder and its rights."
+            ) from error
+        raise
+
+
+def _connect(path: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        path,
+        timeout=BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+        uri=path.startswith("file:memstrata-"),
+        cached_statements=512,
+    )
+    connection.row_factory = sqlite3.Row
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA secure_delete = ON")  # erased rows leave no bytes in free pages
+    connection.execute("PRAGMA temp_store = MEMORY")
+    connection.execute("PRAGMA mmap_size = 268435456")
+    return connection
+
+
+class SqliteStore:
+    """A store in one SQLite file, shared by any number of threads and processes.
+
+    Raises StoreFormatError for a file that is not ours, damaged or newer; StoreError where it cannot be opened.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = str(path)
+        self._in_memory = self.path == ":memory:"
+        # A named shared-cache database lets the reader connections see the writer's; it dies with the last of them.
+        self._target = (
+            f"file:memstrata-{next(_memory_names)}?mode=memory&cache=shared" if self._in_memory else self.path
+        )
+        self._local = threading.local()
+        self._readers: list[sqlite3.Connection] = []
+        self._guard = threading.Lock()
+        self._closed = False
+        with typed_errors(self.path):
+            self._writer = _connect(self._target)
+            self._prepare()
+        self._queue: queue.SimpleQueue[tuple[Callable[[Db], Any], Future[Any]] | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._write_loop, name="memstrata-writer", daemon=True)
+        self._thread.start()
+        # Shared-cache readers would meet table locks, so an in-memory store reads through its writer.
+        self._pool = None if self._in_memory else ThreadPoolExecutor(READERS, thread_name_prefix="memstrata-reader")
+
+    def _prepare(self) -> None:
+        """Create the schema in a new file, or check that this one is ours and of a version we know."""
+        version = self._writer.execute("PRAGMA user_version").fetchone()[0]
+        application = self._writer.execute("PRAGMA application_id").fetchone()[0]
+        tables = self._writer.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+        if application not in (0, APPLICATION_ID) or (tables and application == 0):
+            self._writer.close()
+            raise StoreFormatError(f"{self.path} is a SQLite file of another program; choose another path.")
+        if version > SCHEMA_VERSION:
+            self._writer.close()
+            raise StoreFormatError(
+                f"{self.path} has schema {version}, this memstrata knows up to {SCHEMA_VERSION}: "
+                "pip install --upgrade memstrata"
+            )
+        if version == SCHEMA_VERSION:
+            return
+        self._writer.execute("PRAGMA journal_mode = WAL")
+        self._writer.execute("BEGIN IMMEDIATE")
+        if self._writer.execute("PRAGMA user_version").fetchone()[0] == 0:  # else another process was faster
+            schema = files("memstrata.store").joinpath("schema.sql").read_text("utf-8")
+            for statement in _statements(schema):
+                self._writer.execute(statement)
+            self._writer.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            self._writer.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        self._writer.execute("COMMIT")
+
+    # reading ----------------------------------------------------------------------------------------------------------
+
+    async def read(self, work: Callable[[Db], T]) -> T:
+        if self._closed:
+            raise ClosedError
+        if self._pool is None:
+            return await self._submit(work)
+        return await asyncio.wrap_future(self._pool.submit(self._read, work))
+
+    def _read(self, work: Callable[[Db], T]) -> T:
+        with typed_errors(self.path):
+            connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+            if connection is None:
+                connection = _connect(self._target)
+                connection.execute("PRAGMA query_only = ON")
+                self._local.connection = connection
+                with self._guard:
+                    self._readers.append(connection)
+            connection.execute("BEGIN")
+            try:
+                return work(SqliteDb(connection))
+            finally:
+                connection.execute("COMMIT")
+
+    # writing ----------------------------------------------------------------------------------------------------------
+
+    async def write(self, work: Callable[[Db], T]) -> T:
+        if self._closed:
+            raise ClosedError
+        return await self._submit(work)
+
+    async def _submit(self, work: Callable[[Db], T]) -> T:
+        future: Future[T] = Future()
+        self._queue.put((work, future))
+        # A caller that is cancelled does not withdraw its write: it is on its way to the disk.
+        return await asyncio.shield(asyncio.wrap_future(future))
+
+    def _write_loop(self) -> None:
+        while (first := self._queue.get()) is not None:
+            batch = [first]
+            stop = False
+            while len(batch) < GROUP:
+                try:
+                    item = self._queue.get_nowait()
+                except queue.Empty:
+                    break
+                if item is None:
+                    stop = True
+                    break
+                batch.append(item)
+            self._commit(batch)
+            if stop:
+                return
+
+    def _commit(self, batch: list[tuple[Callable[[Db], Any], Future[Any]]]) -> None:
+        """Run a batch in one transaction; every future gets its own result or error after the commit."""
+        connection, db = self._writer, SqliteDb(self._writer)
+        done: list[tuple[Future[Any], Any, BaseException | None]] = []
+        try:
+            with typed_errors(self.path):
+                connection.execute("BEGIN IMMEDIATE")
+                for work, future in batch:
+                    connection.execute("SAVEPOINT one")
+                    try:
+                        with typed_errors(self.path):
+                            result = work(db)
+                    except StoreFullError:
+                        raise
+                    except Exception as error:  # noqa: BLE001 - handed to the caller it belongs to
+                        connection.execute("ROLLBACK TO one")
+                        done.append((future, None, error))
+                    else:
+                        done.append((future, result, None))
+                    connection.execute("RELEASE one")
+                connection.execute("COMMIT")
+        except Exception as error:  # noqa: BLE001 - the whole batch failed: every caller is told
+            if connection.in_transaction:
+                with contextlib.suppress(sqlite3.Error):
+                    connection.execute("ROLLBACK")
+            for _, future in batch:
+                future.set_exception(error)
+            return
+        for future, result, failure in done:
+            if failure is None:
+                future.set_result(result)
+            else:
+                future.set_exception(failure)
+
+    # upkeep -----------------------------------------------------------------------------------------------------------
+
+    async def scrub(self) -> bool:
+        """Empty the write-ahead log into the file and cut it; deleted rows were overwritten by secure_delete."""
+        return await asyncio.to_thread(self._checkpoint)
+
+    def _checkpoint(self) -> bool:
+        if self._in_memory:
+            return True
+        with typed_errors(self.path), contextlib.closing(_connect(self._target)) as connection:
+            connection.execute("VACUUM")
+            busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        return not busy
+
+    async def size(self) -> int:
+        if self._in_memory:
+            pages = await self.read(lambda db: db.one("PRAGMA page_count"))
+            unit = await self.read(lambda db: db.one("PRAGMA page_size"))
+            return int(pages[0]) * int(unit[0]) if pages and unit else 0
+        return sum(path.stat().st_size for suffix in ("", "-wal") if (path := Path(self.path + suffix)).exists())
+
+    async def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        self._queue.put(None)
+        await asyncio.to_thread(self._thread.join)
+        if self._pool is not None:
+            await asyncio.to_thread(self._pool.shutdown)
+        for connection in [*self._readers, self._writer]:
+            connection.close()
+
+
+def _statements(script: str) -> Iterator[str]:
+    """The statements of a script, without its comments."""
+    code = "\n".join(line.split("--")[0] for line in script.splitlines())
+    yield from (statement.strip() for statement in code.split(";") if statement.strip())

@@ -1,0 +1,182 @@
+"""The job table: what is due, who works on it, what failed.
+
+`index` jobs (terms and vectors of turns) may run in any order. `page` and `distill` jobs of one owner run one after
+another, in the order they fell due, under a lease that one worker holds.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from memstrata.settings import Settings
+from memstrata.store.base import Db, Row
+from memstrata.store.rows import to_us
+
+INDEX_BATCH = 32  # index jobs that one round takes together
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    tenant: str
+    owner: str
+    no: int
+    kind: str
+    agent: str
+    payload: Mapping[str, Any]
+    attempts: int
+
+
+def _job(row: Row) -> Job:
+    return Job(
+        row["tenant"],
+        row["owner"],
+        row["no"],
+        row["kind"],
+        row["agent"],
+        json.loads(row["payload"]),
+        row["attempts"],
+    )
+
+
+def index_jobs(db: Db, tenant: str, now: datetime, owner: str | None = None) -> list[Job]:
+    """Due index jobs of one owner, at most INDEX_BATCH."""
+    only = "" if owner is None else " AND owner = ?"
+    first = db.one(
+        "SELECT owner FROM jobs WHERE tenant = ? AND state = 'queued' AND run_after <= ? AND kind = 'index'"
+        f"{only} ORDER BY run_after LIMIT 1",
+        (tenant, to_us(now), *(() if owner is None else (owner,))),
+    )
+    if first is None:
+        return []
+    rows = db.all(
+        "SELECT * FROM jobs WHERE tenant = ? AND owner = ? AND state = 'queued' AND run_after <= ?"
+        " AND kind = 'index' ORDER BY no LIMIT ?",
+        (tenant, first["owner"], to_us(now), INDEX_BATCH),
+    )
+    return [_job(row) for row in rows]
+
+
+def due_owners(db: Db, tenant: str, now: datetime) -> list[str]:
+    """Owners whose next ordered job is due, longest waiting first."""
+    rows = db.all(
+        "SELECT owner, min(no) AS head, min(run_after) AS since FROM jobs"
+        " WHERE tenant = ? AND state = 'queued' AND kind <> 'index' GROUP BY owner ORDER BY since",
+        (tenant,),
+    )
+    heads = [(row["owner"], row["head"]) for row in rows]
+    return [owner for owner, _ in heads if next_job(db, tenant, owner, now) is not None]
+
+
+def next_job(db: Db, tenant: str, owner: str, now: datetime) -> Job | None:
+    """The head of an owner's ordered queue, when it is due: a job that waits for its retry holds the ones behind it."""
+    row = db.one(
+        "SELECT * FROM jobs WHERE tenant = ? AND owner = ? AND state = 'queued' AND kind <> 'index'"
+        " ORDER BY no LIMIT 1",
+        (tenant, owner),
+    )
+    return None if row is None or row["run_after"] > to_us(now) else _job(row)
+
+
+def job_of_operation(db: Db, key: tuple[str, str], operation: str) -> Job | None:
+    """The queued job of a `remember`."""
+    row = db.one(
+        "SELECT * FROM jobs WHERE tenant = ? AND owner = ? AND op = ? AND kind = 'remember'", (*key, operation)
+    )
+    return None if row is None else _job(row)
+
+
+def complete(db: Db, jobs: Sequence[Job]) -> None:
+    """Take done jobs off the queue; belongs in the transaction that commits their work."""
+    for job in jobs:
+        db.run("DELETE FROM jobs WHERE tenant = ? AND owner = ? AND no = ?", (job.tenant, job.owner, job.no))
+
+
+def postpone(db: Db, jobs: Sequence[Job], error: str, now: datetime, settings: Settings) -> None:
+    """Retry later, each time twice as late; after `job_attempts` tries the job is failed and waits for a person."""
+    for job in jobs:
+        attempts = job.attempts + 1
+        delay = timedelta(seconds=settings.job_backoff_seconds * 2 ** (attempts - 1))
+        db.run(
+            "UPDATE jobs SET state = ?, attempts = ?, run_after = ?, error = ?"
+            " WHERE tenant = ? AND owner = ? AND no = ?",
+            (
+                "failed" if attempts >= settings.job_attempts else "queued",
+                attempts,
+                to_us(now + delay),
+                error[:500],
+                job.tenant,
+                job.owner,
+                job.no,
+            ),
+        )
+
+
+def retry_failed(db: Db, tenant: str, now: datetime) -> int:
+    """Queue every failed job of a tenant again."""
+    return db.run(
+        "UPDATE jobs SET state = 'queued', attempts = 0, run_after = ? WHERE tenant = ? AND state = 'failed'",
+        (to_us(now), tenant),
+    )
+
+
+# leases ---------------------------------------------------------------------------------------------------------------
+
+
+def _started(pid: int) -> str:
+    """When a process of this machine started, as the kernel counts; '' where it does not tell."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[19]
+    except (OSError, IndexError):
+        return ""
+
+
+def new_holder() -> str:
+    """A name for this worker that tells others whether its process still lives."""
+    pid = os.getpid()
+    return f"{socket.gethostname()}|{pid}|{_started(pid)}|{uuid.uuid4().hex[:8]}"
+
+
+def _is_dead(holder: str) -> bool:
+    """Whether the holder ran on this machine and its process is gone."""
+    host, pid, started, _ = holder.split("|")
+    if host != socket.gethostname():
+        return False
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return bool(started) and _started(int(pid)) != started
+
+
+def lease(db: Db, tenant: str, owner: str, holder: str, seconds: float) -> bool:
+    """Take or renew the owner's lease; False while another living worker holds it. Uses the machine's clock."""
+    now = time.time_ns() // 1000
+    row = db.one("SELECT lease_holder, lease_until FROM owners WHERE tenant = ? AND owner = ?", (tenant, owner))
+    if row is None:
+        return False
+    held = row["lease_holder"]
+    if held is not None and held != holder and row["lease_until"] > now and not _is_dead(held):
+        return False
+    db.run(
+        "UPDATE owners SET lease_holder = ?, lease_until = ? WHERE tenant = ? AND owner = ?",
+        (holder, now + int(seconds * 1e6), tenant, owner),
+    )
+    return True
+
+
+def release(db: Db, tenant: str, owner: str, holder: str) -> None:
+    db.run(
+        "UPDATE owners SET lease_holder = NULL, lease_until = 0 WHERE tenant = ? AND owner = ? AND lease_holder = ?",
+        (tenant, owner, holder),
+    )

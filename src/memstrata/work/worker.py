@@ -1,0 +1,174 @@
+"""The worker: takes due jobs until nothing is left to do. One runs in each open memory, `memstrata worker` is another."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from memstrata.distil.stages import run_distill, run_index, run_page, run_remember
+from memstrata.engine import Engine
+from memstrata.store.base import Db
+from memstrata.work.jobs import (
+    Job,
+    due_owners,
+    index_jobs,
+    lease,
+    new_holder,
+    next_job,
+    postpone,
+    release,
+)
+
+log = logging.getLogger("memstrata")
+HELD_SECONDS = 0.05  # how long to wait before asking again for an owner that another worker holds
+Progress = Callable[[str], None]
+
+
+STAGES = {"page": run_page, "distill": run_distill, "remember": run_remember}
+
+
+@dataclass(slots=True)
+class Done:
+    """What a round of work did."""
+
+    index: int = 0
+    page: int = 0
+    distill: int = 0
+    remember: int = 0
+    failed: int = 0
+
+    def count(self, kind: str, by: int = 1) -> None:
+        setattr(self, kind, getattr(self, kind) + by)
+
+
+@dataclass(slots=True)
+class Worker:
+    """Runs the due jobs of a tenant, in this process."""
+
+    engine: Engine
+    holder: str = field(default_factory=new_holder)
+    _task: asyncio.Task[Done] | None = None
+    _again: bool = False
+    _stopping: bool = False
+
+    def poke(self) -> None:
+        """Start working in the background, unless that is going on already."""
+        if self._stopping:
+            return
+        if self._task is not None and not self._task.done():
+            self._again = True
+            return
+        self._task = asyncio.get_running_loop().create_task(self._background())
+
+    async def _background(self) -> Done:
+        done = Done()
+        while True:
+            self._again = False
+            done = await self.run_due()
+            if not self._again or self._stopping:
+                return done
+
+    async def stop(self) -> None:
+        """Finish the job in hand and stop; what is queued stays queued."""
+        self._stopping = True
+        if self._task is not None:
+            await asyncio.wait([self._task])
+
+    async def run_due(self, *, owner: str | None = None, progress: Progress | None = None) -> Done:
+        """Work until nothing is due (of one owner, or of all)."""
+        done = Done()
+        while not self._stopping:
+            if await self._index_round(done, owner, progress):
+                continue
+            if not await self._ordered_round(done, owner, progress):
+                break
+        return done
+
+    async def index_now(self, owner: str) -> None:
+        """Index the owner's waiting turns, so that a recall sees what was just added."""
+        while not self._stopping and await self._index_round(Done(), owner, None):
+            pass
+
+    async def _index_round(self, done: Done, owner: str | None, progress: Progress | None) -> bool:
+        engine, now = self.engine, self.engine.now()
+        tenant = engine.settings.tenant
+        jobs = await engine.store.read(lambda db: index_jobs(db, tenant, now, owner))
+        if not jobs:
+            return False
+        try:
+            await run_index(engine, jobs)
+        except Exception as error:  # noqa: BLE001 - a job that fails is postponed and visible, the worker goes on
+            await self._postpone(jobs, error)
+            done.count("failed", len(jobs))
+        else:
+            done.count("index", len(jobs))
+            _report(progress, "index", len(jobs))
+        return True
+
+    async def _ordered_round(self, done: Done, owner: str | None, progress: Progress | None) -> bool:
+        """One pass over the owners with due jobs; False when there was nothing to do."""
+        engine, now = self.engine, self.engine.now()
+        tenant = engine.settings.tenant
+        owners = await engine.store.read(lambda db: due_owners(db, tenant, now))
+        wanted = [each for each in owners if owner in (None, each)]
+        held = 0
+        for each in wanted:
+            if self._stopping:
+                return False
+            if not await self._work_for(each, done, progress):
+                held += 1
+        if held and held == len(wanted):
+            await asyncio.sleep(HELD_SECONDS)
+        return bool(wanted)
+
+    async def _work_for(self, owner: str, done: Done, progress: Progress | None) -> bool:
+        """The ordered jobs of one owner under its lease; False when another worker holds it."""
+        engine = self.engine
+        tenant, seconds = engine.settings.tenant, engine.settings.lease_seconds
+
+        def take(db: Db) -> tuple[bool, Job | None]:
+            if not lease(db, tenant, owner, self.holder, seconds):
+                return False, None
+            return True, next_job(db, tenant, owner, engine.now())
+
+        held = False
+        try:
+            while not self._stopping:
+                held, job = await engine.store.write(take)
+                if job is None or not await self._run(job, done):
+                    return held
+                _report(progress, job.kind, 1)
+                if await self._index_waits(owner):
+                    return True  # turns are indexed before the pages that hold them
+        finally:
+            if held:
+                await engine.store.write(lambda db: release(db, tenant, owner, self.holder))
+        return True
+
+    async def _index_waits(self, owner: str) -> bool:
+        tenant, now = self.engine.settings.tenant, self.engine.now()
+        return bool(await self.engine.store.read(lambda db: index_jobs(db, tenant, now, owner)))
+
+    async def _run(self, job: Job, done: Done) -> bool:
+        try:
+            await STAGES[job.kind](self.engine, job)
+        except Exception as error:  # noqa: BLE001 - a job that fails is postponed and visible, the worker goes on
+            await self._postpone([job], error)
+            done.count("failed")
+            return False
+        done.count(job.kind)
+        return True
+
+    async def _postpone(self, jobs: list[Job], error: Exception) -> None:
+        engine, now = self.engine, self.engine.now()
+        message = f"{type(error).__name__}: {error}"
+        log.warning("job %s of one owner failed, it will be retried: %s", jobs[0].kind, type(error).__name__)
+        await engine.store.write(lambda db: postpone(db, jobs, message, now, engine.settings))
+
+
+def _report(progress: Progress | None, kind: str, count: int) -> None:
+    if progress is not None:
+        for _ in range(count):
+            progress(kind)
