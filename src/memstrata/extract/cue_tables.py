@@ -209,7 +209,7 @@ FILLER_EN: Final[frozenset[str]] = frozenset(
         hmm um uh er huh well so and but anyway
         yes yeah yep yup yea ya sure ok okay alright fine right no nope nah nice cool great awesome amazing fantastic
         wonderful good perfect excellent lovely beautiful gorgeous sweet neat rad sick impressive incredible brilliant
-        fun interesting exciting cute adorable funny hilarious crazy wild super really very too totally absolutely
+        fun interesting exciting cute adorable funny hilarious crazy wild super really very too much totally absolutely
         definitely exactly indeed certainly course agreed agree true truly stunning
         that's thats that this it it's its is was are sounds sound looks look like such a an the to you you're your i
         i'm im we me my for of in on at be been see seeing hear heard hearing talk meet how what glad happy sorry

@@ -47,9 +47,10 @@ SUSPICIOUS: Final = listed(
 
 # Text that tries to take over whoever reads it: it and all that follows in its turn is no source.
 OVERRIDE: Final = re.compile(
-    r"\b(?:ignore|disregard|forget|override|bypass)\b[^.!?\n]{0,40}\b(?:instructions?|prompts?|rules"
-    r"|guidelines|directives?|"
-    r"everything (?:above|before)|above text|system message|safety)\b"
+    r"\b(?:ignore|disregard|forget|override|bypass)\b[^.!?\n]{0,20}"
+    r"\b(?:all|any|previous|prior|above|earlier|preceding|your|system)\b"
+    r"[^.!?\n]{0,30}?\b(?:instructions?|prompts?|rules|guidelines|directives?|messages?|safety)\b"
+    r"|\b(?:ignore|disregard|forget) (?:everything|all|anything)(?: that was)?(?: \w+)? (?:above|before|previously|earlier)\b"
     r"|(?:^|\n)\s*[\[<#*]*\s*(?:system|assistant|developer)(?: (?:prompt|message|note|override))?\s*[\]>*]*\s*:"
     r"|</?(?:system|im_start|im_end|instructions?)\b|<\|im_(?:start|end)\|>|\[/?INST\]"
     r"|\bnew (?:system )?instructions?\s*:"

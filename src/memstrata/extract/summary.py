@@ -39,7 +39,8 @@ def summarise(turns: Sequence[Turn], *, max_words: int = 60) -> str:
     content = [frozenset(content_of(sentence.folded)) for sentence in said]
     weights = Counter(word for distinct in content for word in distinct)
     worth = [_worth(sentence, distinct, weights) for sentence, distinct in zip(said, content)]
-    ranked = sorted(range(len(said)), key=lambda index: (-worth[index], index))
+    telling = [index for index in range(len(said)) if worth[index] > 0] or list(range(len(said)))
+    ranked = sorted(telling, key=lambda index: (-worth[index], index))
     chosen: set[int] = set()
     room = float(max_words)
     for index in ranked:
