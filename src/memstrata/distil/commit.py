@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memstrata.distil.plan import Plan
@@ -63,7 +63,7 @@ def commit_plan(
     numbers: dict[str, int] = {}
     for note in plan.notes.values():
         numbers[note.id] = _insert_note(rec, note, settings)
-        writer.put(_numbered(embedded[note.id].document, numbers[note.id]), embedded[note.id].vectors)
+        writer.put(replace(embedded[note.id].document, ref=numbers[note.id]), embedded[note.id].vectors)
     for note in plan.updated.values():
         numbers[note.id] = note.no
         _update_note(rec, note, plan, embedded, writer, settings)
@@ -86,10 +86,6 @@ def outcome_of(decision: Decision) -> CandidateOutcome:
         decision.score,
         decision.reason,
     )
-
-
-def _numbered(document: Document, no: int) -> Document:
-    return Document(document.kind, no, document.dense, document.lexical)
 
 
 def _insert_note(rec: Recorder, note: Note, settings: Settings) -> int:

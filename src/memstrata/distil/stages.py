@@ -31,7 +31,7 @@ from memstrata.index.units import (
 from memstrata.ledger.receipts import receipt_of
 from memstrata.store.base import Db, Row
 from memstrata.store.counters import Counters, load_counters, save_counters
-from memstrata.store.read import operation_row, select_in, served_texts, turns_by_no, turns_of_page
+from memstrata.store.read import operation_row, served_texts, turns_by_no, turns_of_page
 from memstrata.store.rows import candidate_of, dump, from_us
 from memstrata.types import Candidate, Receipt, Scope, Turn
 from memstrata.work.jobs import Job, complete
@@ -105,25 +105,19 @@ async def run_index(engine: Engine, jobs: Sequence[Job]) -> None:
     embedded = await embed_documents(engine, [turn_document(turn) for turn in turns])
 
     def write(db: Db) -> None:
-        if not still_queued(db, jobs):
+        mine = still_queued(db, jobs)  # another worker may have been faster with some
+        if not mine:
             return
+        numbers = [no for job in mine for no in range(job.payload["first"], job.payload["last"] + 1)]
+        present = turns_by_no(db, key, numbers)
         counters = load_counters(db, *key)
         counters.changed += 1
         writer = writer_for(engine, db, scope, counters)
-        present = {
-            row["no"]
-            for row in select_in(
-                db,
-                "SELECT no FROM turns WHERE tenant = ? AND owner = ? AND no IN ({marks})",
-                key,
-                [turn.no for turn in turns],
-            )
-        }
         for item in embedded:
             if item.document.ref in present:
                 writer.put(item.document, item.vectors)
         save_counters(db, *key, counters)
-        complete(db, jobs)
+        complete(db, mine)
 
     await engine.store.write(write)
 

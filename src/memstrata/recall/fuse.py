@@ -29,7 +29,8 @@ class Fusion:
     bias: float
 
     def probability(self, raw: Floats) -> Floats:
-        return np.asarray(1.0 / (1.0 + np.exp(-(self.scale * raw + self.bias))), dtype=np.float32)
+        logit = np.clip(self.scale * raw + self.bias, -60.0, 60.0)
+        return np.asarray(1.0 / (1.0 + np.exp(-logit)), dtype=np.float32)
 
 
 @lru_cache

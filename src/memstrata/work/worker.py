@@ -52,6 +52,7 @@ class Worker:
     _task: asyncio.Task[Done] | None = None
     _again: bool = False
     _stopping: bool = False
+    _indexing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def poke(self) -> None:
         """Start working in the background, unless that is going on already."""
@@ -94,17 +95,18 @@ class Worker:
     async def _index_round(self, done: Done, owner: str | None, progress: Progress | None) -> bool:
         engine, now = self.engine, self.engine.now()
         tenant = engine.settings.tenant
-        jobs = await engine.store.read(lambda db: index_jobs(db, tenant, now, owner))
-        if not jobs:
-            return False
-        try:
-            await run_index(engine, jobs)
-        except Exception as error:  # noqa: BLE001 - a job that fails is postponed and visible, the worker goes on
-            await self._postpone(jobs, error)
-            done.count("failed", len(jobs))
-        else:
-            done.count("index", len(jobs))
-            _report(progress, "index", len(jobs))
+        async with self._indexing:  # the background and a recall may both want the same turns indexed
+            jobs = await engine.store.read(lambda db: index_jobs(db, tenant, now, owner))
+            if not jobs:
+                return False
+            try:
+                await run_index(engine, jobs)
+            except Exception as error:  # noqa: BLE001 - a job that fails is postponed and visible, the worker goes on
+                await self._postpone(jobs, error)
+                done.count("failed", len(jobs))
+                return True
+        done.count("index", len(jobs))
+        _report(progress, "index", len(jobs))
         return True
 
     async def _ordered_round(self, done: Done, owner: str | None, progress: Progress | None) -> bool:
