@@ -17,8 +17,8 @@ from memstrata.text.names import name_key
 from memstrata.text.tokens import statement_key
 from memstrata.types import Candidate, Note
 
-NEAREST = 8  # notes by cosine that a candidate is compared with
-PER_NAME = 8  # notes with an equal name
+NEAREST = 6  # notes by cosine that a candidate is compared with
+PER_NAME = 4  # notes with an equal name
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def known_around(
                 vector_of = index.vector(unit) if unit is not None else None
                 numbers.setdefault(no, float(vector_of @ vector) if vector_of is not None else 0.0)
             found.append(numbers)
-    notes = notes_by_no(db, key, {no for numbers in found for no in numbers})
+    notes = notes_by_no(db, key, {no for numbers in found for no in numbers}, texts=False)
     return Known(
         tuple(_sorted([Neighbour(notes[no], similarity) for no, similarity in numbers.items()]) for numbers in found),
         row["notes_changed"] if row else 0,

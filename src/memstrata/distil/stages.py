@@ -5,11 +5,11 @@ Each reads, then calls models, then commits in one transaction; a page that chan
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import orjson
 
 from memstrata._version import __version__
 from memstrata.distil.commit import Embedded, Stale, commit_plan
@@ -182,7 +182,7 @@ async def run_distill(engine: Engine, job: Job) -> None:
         return
     drafts = page.row["drafts"]
     candidates = (
-        [candidate_of(item) for item in json.loads(drafts)]
+        [candidate_of(item) for item in orjson.loads(drafts)]
         if drafts
         else draft(page.turns, before=page.before, after=page.after, served=page.served)
     )

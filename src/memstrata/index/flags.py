@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-from memstrata.text.names import names
-
 TIME, PROPER, QUESTION = 1, 2, 4
 
 _TIME_EN = re.compile(
@@ -18,13 +16,17 @@ _TIME_CJK = re.compile(
     r"[昨今明]日|一昨日|明後日|今朝|昨夜|今夜|[先今来]週|[先今来]月|去年|昨年|今年|来年|[0-9０-９一二三四五六七八九十]+[年月日週]"
     r"|[月火水木金土日]曜|[昨今明后前][天晚]|今早|[上这这下]个?[周週月]|星期|周末|最近|刚才|刚刚|前年|明年"
 )
+# A capital that no sentence or speaker begins with; katakana; Latin letters within Japanese or Chinese; 「titles」.
+_PROPER = re.compile(
+    r"(?<![.!?:]\s)(?<!^)\b[A-Z][a-z]+|[\u30a1-\u30fa]{2}[\u30a1-\u30fa\u30fc]*|(?<=[\u3040-\u9fff])[A-Za-z]{2,}|[「『《][^」』》]+"
+)
 _QUESTION = re.compile(r"[?？]|か。|吗|呢[。？]?$")
 
 
 def flags_of(text: str, speaker: str | None = None) -> int:
     """The flags of a chunk, as `vectors.flags` stores them."""
     flags = TIME if _TIME_EN.search(text) or (not text.isascii() and _TIME_CJK.search(text)) else 0
-    if any(name != speaker for name in names(text, speaker=speaker)):
+    if any(name != speaker for name in _PROPER.findall(text)):
         flags |= PROPER
     if _QUESTION.search(text):
         flags |= QUESTION

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import simsimd
 from numpy.typing import NDArray
 
 from memstrata.store.base import Db, Row
@@ -152,9 +153,9 @@ class OwnerIndex:
         """
         rows = self.nearest_rows(query, SKETCH_KEEP)
         if rows is None:
-            return self._vectors[: self.rows] @ query
+            return _dots(query, self._vectors[: self.rows])
         scores = np.zeros(self.rows, dtype=np.float32)
-        scores[rows] = self._vectors[rows] @ query
+        scores[rows] = _dots(query, self._vectors[rows])
         return scores
 
     def similarities(self, query: Floats) -> Floats:
@@ -376,6 +377,14 @@ def order_turns(index: OwnerIndex) -> TurnOrder:
     rank[units] = np.arange(len(units))
     length = np.maximum(1, meta["length"][units]).astype(np.float32)
     return TurnOrder(units, joined, length, meta["speaker"][units].astype(np.int64), rank)
+
+
+def _dots(query: Floats, vectors: Floats) -> Floats:
+    """The dot product of a vector with each row, on one core: BLAS would spread so small a scan over threads, for which
+    it waits longer than it computes (measured: 8 times slower on two busy cores)."""
+    if not len(vectors):
+        return np.zeros(0, dtype=np.float32)
+    return np.asarray(simsimd.cdist(query[None, :], vectors, metric="dot"), dtype=np.float32)[0]
 
 
 def sketch(vectors: Floats) -> NDArray[np.uint64]:

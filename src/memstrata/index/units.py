@@ -22,37 +22,39 @@ Vectors = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One unit to be: its chunks as they are embedded, and what the terms of every chunk get besides (a date)."""
+    """One unit to be: its chunks as they are embedded, and the texts that the terms of each chunk are taken from."""
 
     kind: int
     ref: int
     dense: tuple[str, ...]
-    suffix: str = ""
+    lexical: tuple[str, ...]
     speaker: str | None = None
 
     def chunk_terms(self) -> list[frozenset[str]]:
         """The terms of each chunk."""
-        return [frozenset(terms(f"{text} {self.suffix}")) for text in self.dense]
+        return [frozenset(terms(text)) for text in self.lexical]
 
 
 def turn_document(turn: Turn) -> Document:
     """A turn is embedded as it was said; its terms know the day too ("8 May 2023")."""
-    return Document(
-        TURN, turn.no, tuple(chunks(turn.said)), f"{turn.at.day} {turn.at:%B %Y}", turn.speaker or turn.role
-    )
+    dense = tuple(chunks(turn.said))
+    date = f"{turn.at.day} {turn.at:%B %Y}"
+    return Document(TURN, turn.no, dense, tuple(f"{text} {date}" for text in dense), turn.speaker or turn.role)
 
 
 def page_document(no: int, summary: str) -> Document:
-    return Document(PAGE, no, tuple(chunks(summary)))
+    dense = tuple(chunks(summary))
+    return Document(PAGE, no, dense, dense)
 
 
 def note_document(
     no: int, content: str, context: str, keywords: Sequence[str], tags: Sequence[str], speaker: str | None = None
 ) -> Document:
-    """A-MEM: a note is embedded as its content, context, keywords and tags."""
+    """A-MEM: a note is embedded as its content, context, keywords and tags. Its terms are those of what it says and of
+    its tags: the context quotes what others said."""
     extras = " ".join(part for part in (context, ", ".join(keywords), ", ".join(tags)) if part)
     text = f"{content}\n{extras}" if extras else content
-    return Document(NOTE, no, tuple(chunks(text)), speaker=speaker)
+    return Document(NOTE, no, tuple(chunks(text)), (f"{content} {' '.join(tags)}",), speaker)
 
 
 def document_of(note: Note) -> Document:

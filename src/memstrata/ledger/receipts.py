@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
+
+import orjson
 
 from memstrata.distil.commit import outcome_of
 from memstrata.errors import IdempotencyError
@@ -20,7 +21,7 @@ TURN_VERBS = ("add", "remember")
 
 def receipt_of(row: Row) -> Receipt:
     """The receipt as it was stored with its operation."""
-    data: dict[str, Any] = json.loads(row["receipt"])
+    data: dict[str, Any] = orjson.loads(row["receipt"])
     messages = tuple(MessageOutcome(**{**item, "redacted": tuple(item["redacted"])}) for item in data.pop("messages"))
     candidates = tuple(CandidateOutcome(**item) for item in data.pop("candidates"))
     return Receipt(**{**data, "at": datetime.fromisoformat(data["at"]), "messages": messages, "candidates": candidates})
@@ -38,7 +39,7 @@ def full_receipt(db: Db, scope: Scope, operation: str) -> Receipt:
         return replace(
             receipt, candidates=tuple(outcome_of(each) for each in decisions_of_operation(db, key, operation))
         )
-    payload = json.loads(row["payload"])
+    payload = orjson.loads(row["payload"])
     if payload["first"] is None:
         return receipt
     rows = db.all(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
+
+import orjson
 
 from memstrata.errors import NotFoundError
 from memstrata.store.base import Db, Row
-from memstrata.store.rows import evidence_of, note_of, turn_of
+from memstrata.store.rows import evidence_of, from_us, note_of, turn_of
 from memstrata.types import Evidence, Link, Note, Scope, Turn
 
 Key = tuple[str, str]
@@ -43,8 +44,8 @@ def turns_of_page(db: Db, key: Key, agent: str, session: str, first: int, last: 
     return [turn_of(row) for row in rows]
 
 
-def notes_by_no(db: Db, key: Key, numbers: Iterable[int], *, evidence: bool = True) -> dict[int, Note]:
-    """Notes with their links (both ways) and, unless told otherwise, their evidence."""
+def notes_by_no(db: Db, key: Key, numbers: Iterable[int], *, texts: bool = True) -> dict[int, Note]:
+    """Notes with their links (both ways) and their evidence; with `texts=False` only where that was said."""
     wanted = set(numbers)
     rows = {
         row["no"]: row
@@ -53,7 +54,7 @@ def notes_by_no(db: Db, key: Key, numbers: Iterable[int], *, evidence: bool = Tr
         )
     }
     links = _links(db, key, rows)
-    turns = _evidence(db, key, rows) if evidence else {}
+    turns = _evidence(db, key, rows) if texts else _places(db, key, rows)
     return {no: note_of(row, links=links.get(no, ()), evidence=turns.get(no, ())) for no, row in rows.items()}
 
 
@@ -93,6 +94,30 @@ def _evidence(db: Db, key: Key, rows: Iterable[int]) -> dict[int, list[Evidence]
     return found
 
 
+def _places(db: Db, key: Key, rows: Iterable[int]) -> dict[int, list[Evidence]]:
+    """Evidence without its text: enough to tell neighbouring turns, at a fifth of the cost."""
+    found: dict[int, list[Evidence]] = {}
+    for row in select_in(
+        db,
+        "SELECT e.note, t.no, t.id, t.session, t.position, t.at, t.role, t.speaker FROM evidence e"
+        " JOIN turns t ON t.tenant = e.tenant AND t.owner = e.owner AND t.no = e.turn"
+        " WHERE e.tenant = ? AND e.owner = ? AND e.note IN ({marks}) ORDER BY e.note, e.turn",
+        key,
+        sorted(rows),
+    ):
+        place = Evidence(
+            row["id"] or f"t{row['no']}",
+            row["session"],
+            row["position"],
+            from_us(row["at"]),
+            row["role"],
+            row["speaker"],
+            "",
+        )
+        found.setdefault(row["note"], []).append(place)
+    return found
+
+
 def note_by_id(db: Db, scope: Scope, note_id: str) -> Note:
     """The note with this id that the scope may see; NotFoundError otherwise."""
     row = db.one("SELECT no, agent FROM notes WHERE tenant = ? AND owner = ? AND id = ?", (*key_of(scope), note_id))
@@ -119,4 +144,4 @@ def operation_row(db: Db, scope: Scope, operation: str) -> Row:
 
 
 def loads(text: str | None, default: object = None) -> object:
-    return default if not text else json.loads(text)
+    return default if not text else orjson.loads(text)

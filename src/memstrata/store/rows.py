@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any, cast
+
+import orjson
 
 from memstrata.store.base import Db, Row
 from memstrata.types import (
@@ -44,14 +44,12 @@ def offset_of(at: datetime) -> int:
 
 
 def dump(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_plain)
+    """JSON of records, mappings, lists and times, without spaces."""
+    return orjson.dumps(value, default=_plain, option=orjson.OPT_NON_STR_KEYS).decode()
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {item.name: getattr(value, item.name) for item in dataclasses.fields(value)}
+    """What orjson does not know itself."""
     if isinstance(value, frozenset | set):
         return sorted(value)
     if isinstance(value, Mapping):
@@ -60,7 +58,7 @@ def _plain(value: Any) -> Any:
 
 
 def _names(text: str) -> tuple[str, ...]:
-    return tuple(json.loads(text))
+    return tuple(orjson.loads(text))
 
 
 # events ---------------------------------------------------------------------------------------------------------------
@@ -109,7 +107,7 @@ def turn_row(turn: Turn, own_id: str | None) -> dict[str, object]:
 
 
 def turn_of(row: Row) -> Turn:
-    parts = tuple(Part(**part) for part in json.loads(row["parts"])) if row["parts"] else ()
+    parts = tuple(Part(**part) for part in orjson.loads(row["parts"])) if row["parts"] else ()
     return Turn(
         no=row["no"],
         id=row["id"] if row["id"] is not None else f"t{row['no']}",
@@ -125,7 +123,7 @@ def turn_of(row: Row) -> Turn:
         tier=row["tier"],
         page=row["page"],
         parts=parts,
-        metadata=json.loads(row["metadata"]) if row["metadata"] else {},
+        metadata=orjson.loads(row["metadata"]) if row["metadata"] else {},
         is_source=bool(row["is_source"]),
         hidden=bool(row["hidden"]),
         operation=row["op"],
@@ -242,7 +240,7 @@ def note_of(row: Row, *, links: Sequence[Link] = (), evidence: Sequence[Evidence
         negated=bool(row["negated"]),
         superseded_by=row["superseded_by"],
         decision=row["decision"],
-        metadata=json.loads(row["metadata"]) if row["metadata"] else {},
+        metadata=orjson.loads(row["metadata"]) if row["metadata"] else {},
         edited=_names(row["edited"]),
         links=tuple(links),
         evidence=tuple(evidence),
@@ -272,7 +270,7 @@ def candidate_of(data: Mapping[str, Any]) -> Candidate:
 
 
 def decision_of(row: Row) -> Decision:
-    data = json.loads(row["body"])
+    data = orjson.loads(row["body"])
     signals = data["signals"]
     return Decision(
         **{

@@ -87,6 +87,7 @@ def _connect(path: str) -> sqlite3.Connection:
     connection.execute("PRAGMA secure_delete = ON")  # erased rows leave no bytes in free pages
     connection.execute("PRAGMA temp_store = MEMORY")
     connection.execute("PRAGMA mmap_size = 268435456")
+    connection.execute("PRAGMA cache_size = -65536")
     return connection
 
 

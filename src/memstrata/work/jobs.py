@@ -6,7 +6,6 @@ another, in the order they fell due, under a lease that one worker holds.
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 import time
@@ -16,6 +15,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
+
+import orjson
 
 from memstrata.settings import Settings
 from memstrata.store.base import Db, Row
@@ -42,7 +43,7 @@ def _job(row: Row) -> Job:
         row["no"],
         row["kind"],
         row["agent"],
-        json.loads(row["payload"]),
+        orjson.loads(row["payload"]),
         row["attempts"],
     )
 
