@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from memstrata.extract import sources
-from memstrata.extract.cues import Cues, fold
+from memstrata.extract.cues import cues_of, fold
 from memstrata.extract.kinds import OWN_KINDS
 from memstrata.extract.measure import clip, size
 from memstrata.extract.slots import refers_back
@@ -165,7 +165,7 @@ def candidate_of_statements(
     `remark` is what was said just before, as it is quoted in the context. Without statements the text is taken as it
     stands: a fact of which no more is known.
     """
-    language = detect(text)
+    language = said[0].language if said else detect(text)
     kind = kind or (_kind(said) if said else "fact")
     speaker = _speaker(turn)
     day = f"{turn.at:%Y-%m-%d}"
@@ -213,7 +213,8 @@ def _bare_answer(turn: Turn, remark: str) -> list[list[Statement]]:
     text = turn.text.strip()
     if turn.trust != "user" or not _YES_NO.match(text) or not _POLAR.search(remark):
         return []
-    return [[Statement(text, Cues(negated=False), "fact")]]
+    language = detect(text)
+    return [[Statement(text, cues_of(text, language), "fact", language=language)]]
 
 
 def _remark(page: _Page, index: int) -> str:

@@ -216,6 +216,7 @@ FILLER_EN: Final[frozenset[str]] = frozenset(
         congrats congratulations proud best luck job going go keep up way have one day weekend time week safe stay
         stoked excited problem worries worry bet know got same here there can't wait can just all guys friend buddy man
         bro dude girl let's catch chat take enjoy idea point pic photo picture check out some more about again by
+        from sharing share catching get gotcha means
         """
     )
 )

@@ -30,9 +30,9 @@ SLOT_KINDS: Final[dict[str, Kind]] = {
 IDENTITY: Final[Table] = {
     "en": whole_words(
         """
-        my name, i was born, i grew up, i was raised, i come from,
+        my job is, my profession is, my hometown is, my name, i was born, i grew up, i was raised, i come from,
         i'm from, i am from, i'm originally, i identify as, my background,
-        my job, my profession, my career, for a living, i'm fluent, my pronouns, my religion, my age, my birthday,
+        for a living, i'm fluent, my pronouns, my religion, my age, my birthday,
         my hometown, i speak, i'm allergic, i am allergic
         """
     ),
@@ -59,7 +59,7 @@ RELATION: Final[Table] = {
     "en": whole_words(
         """
         we've been friends, we've known, we have been friends, best friends, we've been married, we're married,
-        close friend, is my, are my
+        close friend,
         """
     ),
     "ja": substrings(
@@ -102,9 +102,10 @@ PREFERENCE: Final[Table] = {
 PROCEDURE: Final[Table] = {
     "en": whole_words(
         """
-        first you, then you, step one, step 1, steps are, how to, you need to, you have to, the trick is,
-        make sure to, always use, whenever i ask, when i ask, instructions are, the recipe, the process is,
-        in order to, every time you, my routine, please always, i usually start by
+        the recipe is, here is how, this is how you, first you, then you, step one, step 1, steps are,
+        you need to, you have to, the trick is,
+        make sure to, always use, whenever i ask, when i ask, instructions are, the process is,
+        every time you, my routine, please always, i usually start by
         """
     ),
     "ja": substrings(
@@ -123,7 +124,7 @@ STATE: Final[Table] = {
     "en": whole_words(
         """
         i feel, i'm feeling, i am feeling, feeling, i'm tired, i'm busy, i'm swamped, i'm stressed, right now,
-        currently, these days, lately, at the moment, i've been, i have been, i'm so, i'm really, i'm still,
+        currently, these days, lately, at the moment, i've i have been, i'm so, i'm really, i'm still,
         i'm working on, we're still, i'm learning, i'm trying, nowadays, been
         """
     ),
@@ -160,12 +161,17 @@ EPHEMERAL: Final[Table] = {
     ),
 }
 
-# A sentence about the listener, or a verdict on what was just said, opens so.
-REACTION_OPENINGS_EN: Final = listed(
-    """
-    you, you're, you've, you'll, you'd, your, sounds, that's, that, what, how, glad, congrats, wow, nice, great,
-    awesome, thanks, good, so, sorry, hope, keep, it's, looks, happy, cool
-    """
+# A sentence about the listener, or a verdict on what was just said, opens so, after any interjections.
+REACTION_OPENINGS_EN: Final[frozenset[str]] = frozenset(
+    word_list(
+        """
+        you're you've you'll you'd your sounds that's that what how glad congrats hope keep it's its looks happy sorry
+        """
+    )
+)
+ADVICE_EN: Final[frozenset[str]] = frozenset(word_list("can could should need must might may have want"))
+INTERJECTIONS_EN: Final[frozenset[str]] = frozenset(
+    word_list("wow yeah yep yes oh ooh aw aww nice great awesome cool thanks good so well hey haha and no totally")
 )
 FIRST_PERSON_EN: Final[frozenset[str]] = frozenset(
     word_list("i i'm i've i'll i'd me my mine myself we we're we've we'll us our ours")

@@ -18,7 +18,7 @@ _KIN_EN: Final = re.compile(
     rf"| (?:i|we)(?: have|'ve got) (?:an?|an older|a younger|one|two|three|no) (?:{_KIN})s? "
 )
 _ROLE_EN: Final = re.compile(
-    r" (?:i'm|i am|i work as|i became) (?:an?|the) (?!bit|lot|little|fan|big fan|huge fan|few)\w+"
+    r" (?:i'm|i am|i work as|i became) (?:an?|the) (?!bit|lot|little|few)(?!(?:\w+ ){0,3}fan )\w+"
 )
 _PAST_CLAUSE_EN: Final = re.compile(
     r" (?:i|we)(?:'ve| have|'d)?(?: (?:just|also|recently|finally|already|even|once|really))? (\w+)"
@@ -84,4 +84,7 @@ def _tells_past(folded: Folded, table: str) -> bool:
 def _reacts(folded: Folded) -> bool:
     """Whether an English sentence only speaks of the listener or of what was just said."""
     words = folded.words
-    return bool(words) and words[0] in tables.REACTION_OPENINGS_EN and tables.FIRST_PERSON_EN.isdisjoint(words)
+    said = [word for word in words[:8] if word not in tables.INTERJECTIONS_EN]
+    if said[:1] == ["you"]:  # "you can use oil instead" is advice, and may be asked for
+        return said[1:2] != [] and said[1] not in tables.ADVICE_EN
+    return bool(said) and said[0] in tables.REACTION_OPENINGS_EN and tables.FIRST_PERSON_EN.isdisjoint(words)

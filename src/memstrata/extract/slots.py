@@ -23,6 +23,10 @@ _FRAMES: Final = {
     "ja": japanese.FRAMES + japanese.FEELINGS,
     "zh": chinese.FRAMES + chinese.FEELINGS,
 }
+_PLACES_EN: dict[str, tuple[int, ...]] = {}  # the places in the table of the frames that a word triggers
+for _place, _frame in enumerate(_FRAMES["en"]):
+    for _trigger in _frame.triggers:
+        _PLACES_EN[_trigger] = (*_PLACES_EN.get(_trigger, ()), _place)
 _CORRECTIONS: Final = {"en": english.CORRECTION, "ja": japanese.CORRECTION, "zh": chinese.CORRECTION}
 
 PLAIN_USER: Final = "user"  # the subject of "I" where the speaker has no name
@@ -61,9 +65,7 @@ def slot_of(
     if cues.question or cues.hedged or cues.hearsay or cues.hypothetical or _PAST[language].search(text):
         return None
     text = text.replace("’", "'").strip()
-    for frame in _FRAMES[language]:
-        if not _may_fit(frame, folded, language):
-            continue
+    for frame in _likely_frames(folded, language):
         slot = _read(frame, text, speaker, language, cues)
         if slot is not None:
             return slot
@@ -75,12 +77,13 @@ def refers_back(text: str, language: str) -> bool:
     return _CORRECTIONS[table_language(language)].search(text.replace("’", "'")) is not None
 
 
-def _may_fit(frame: tables.Frame, folded: Folded, language: str) -> bool:
-    if not frame.triggers:
-        return True
-    if language == "en":
-        return not frame.triggers.isdisjoint(folded.words)
-    return any(trigger in folded.text for trigger in frame.triggers)
+def _likely_frames(folded: Folded, language: str) -> list[tables.Frame]:
+    """The frames one of whose triggers occurs, in the order of the tables."""
+    if language != "en":
+        text = folded.text
+        return [f for f in _FRAMES[language] if not f.triggers or any(trigger in text for trigger in f.triggers)]
+    places = sorted({place for word in folded.words for place in _PLACES_EN.get(word, ())})
+    return [_FRAMES["en"][place] for place in places]
 
 
 def _read(frame: tables.Frame, text: str, speaker: str | None, language: str, cues: Cues) -> Slot | None:

@@ -21,9 +21,9 @@ from memstrata.types import Turn
 ECHO_SHARE: Final = 0.8  # an assistant sentence with this share of a served note's words repeats it
 REPEATS: Final = 3  # so many identical lines are a machine's
 
-_FENCE: Final = re.compile(r"<memstrata-context\b[^>]*>.*?(?:</memstrata-context\s*>|\Z)", re.DOTALL | re.IGNORECASE)
+_FENCE: Final = re.compile(r"<memstrata-context\b.*?(?:</memstrata-context\s*>|\Z)", re.DOTALL | re.IGNORECASE)
 _CODE: Final = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
-_PLACEHOLDER: Final = re.compile(r"\[REDACTED:[^\]]*\]")
+PLACEHOLDER: Final = re.compile(r"\[REDACTED:[^\[\]]{1,60}\]")
 _LIST_ITEM: Final = re.compile(r"^\s*(?:[-*•・]|\d{1,2}[.)、])\s*")
 _WORD: Final = re.compile(r"\w")
 
@@ -48,7 +48,7 @@ def source_text(turn: Turn, served: Sequence[str], *, after: Sequence[Turn] = ()
     text = text.strip()
     if not text:
         return None, rule
-    if "[REDACTED:" in text and _WORD.search(_PLACEHOLDER.sub("", text)) is None:
+    if "[REDACTED:" in text and _WORD.search(PLACEHOLDER.sub("", text)) is None:
         return None, rule or "secret_only"
     return text, rule
 
@@ -60,15 +60,16 @@ def is_assistant(turn: Turn) -> bool:
 
 def is_override(text: str) -> bool:
     """Whether a sentence tries to take over whoever reads it ("ignore previous instructions", "system: ...")."""
-    return _is_suspicious(text) and tables.OVERRIDE.search(text) is not None
+    return is_suspicious(text) and tables.OVERRIDE.search(text) is not None
 
 
 def is_command(text: str) -> bool:
     """Whether a sentence tells the assistant what it is or must do ("from now on you must ...")."""
-    return _is_suspicious(text) and tables.COMMAND.search(text) is not None
+    return is_suspicious(text) and tables.COMMAND.search(text) is not None
 
 
-def _is_suspicious(text: str) -> bool:
+def is_suspicious(text: str) -> bool:
+    """Whether a text may hold an override or a command: a cheap first look, at a whole turn or at a sentence."""
     lowered = text.lower()
     return any(word in lowered for word in tables.SUSPICIOUS)
 
@@ -78,25 +79,34 @@ def without_fences(text: str) -> str:
     return _FENCE.sub(" ", text) if "<memstrata-context" in text.lower() else text
 
 
-def echoes(text: str, served: Sequence[str], *, whole: str = "") -> bool:
-    """Whether a sentence repeats a served text: it has four fifths of its words, or it is a part of a `whole` that has.
+def echoes(text: str, served: Sequence[str]) -> bool:
+    """Whether a sentence repeats a served text: it has four fifths of its words.
 
     >>> echoes("As you know, you moved to Porto last May.", ["Moved to Porto last May"])
     True
     """
-    if not served:
-        return False
-    own = frozenset(words(text))
-    around = frozenset(words(whole)) if whole else own
-    for note in served:
-        noted = frozenset(words(note))
-        if not noted or not own:
-            continue
-        needed = ECHO_SHARE * len(noted)
-        shared = len(own & noted)
-        if shared >= needed or (len(around & noted) >= needed and shared >= ECHO_SHARE * len(own)):
-            return True
-    return False
+    return _repeats(frozenset(words(text)), _word_sets(served))
+
+
+def _word_sets(served: Sequence[str]) -> list[frozenset[str]]:
+    return [found for found in (frozenset(words(note)) for note in served) if found]
+
+
+def _repeats(own: frozenset[str], notes: Sequence[frozenset[str]]) -> bool:
+    return any(len(own & note) >= ECHO_SHARE * len(note) for note in notes)
+
+
+def _without_echoes(pieces: Sequence[str], served: Sequence[str]) -> list[str]:
+    """The sentences that repeat no served text, alone or as a part of the text that they make together."""
+    notes = _word_sets(served)
+    own = [frozenset(words(piece)) for piece in pieces]
+    whole = frozenset().union(*own)
+    spread = [note for note in notes if len(whole & note) >= ECHO_SHARE * len(note)]
+    return [
+        piece
+        for piece, found in zip(pieces, own)
+        if not (found and (_repeats(found, notes) or any(len(found & n) >= ECHO_SHARE * len(found) for n in spread)))
+    ]
 
 
 def _blocked(turn: Turn) -> str | None:
@@ -122,7 +132,7 @@ def _without_served(text: str, served: Sequence[str], assistant: bool) -> tuple[
         return kept, rule
     if assistant:
         pieces = sentences(kept)
-        left = [piece for piece in pieces if not echoes(piece, served, whole=kept)]
+        left = _without_echoes(pieces, served)
         return (kept, rule) if len(left) == len(pieces) else ("\n".join(left), "echo")
     lines = kept.splitlines()
     left = [line for line in lines if not (_LIST_ITEM.match(line) and echoes(line, served))]

@@ -12,8 +12,9 @@ from memstrata.extract.kinds import kind_of
 from memstrata.extract.measure import chunks
 from memstrata.extract.slots import slot_of
 from memstrata.extract.smalltalk import content_of, is_filler
-from memstrata.extract.sources import is_command, is_override
+from memstrata.extract.sources import PLACEHOLDER, is_command, is_override, is_suspicious
 from memstrata.text.language import detect
+from memstrata.text.scripts import has_unspaced
 from memstrata.text.sentences import sentences
 from memstrata.text.when import find_times
 from memstrata.types import EventTime, Kind, Slot, Turn
@@ -33,7 +34,7 @@ _CONJUNCTION: Final = re.compile(
     r",? (?:and|but|while|though) (?=(?:I|I'm|my)\b)|，(?:但是?|不过|不過|可是|而)?"
     r"|(?<=けど)、?|(?<=が)、|(?<=けれど)、?"
 )
-_PLACEHOLDERS: Final = re.compile(r"\[REDACTED:[^\]]*\]|\W")
+_WORD: Final = re.compile(r"\w")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,7 @@ class Statement:
     kind: Kind
     slot: Slot | None = None
     event: EventTime | None = None
+    language: str = "und"
     points_back: bool = False
     rule: str | None = None
 
@@ -76,20 +78,23 @@ def read(
     spoken, captions = _captions(turn, text)
     language = detect(spoken or text)
     found = Reading()
+    suspicious = is_suspicious(text)
     for piece in _pieces(spoken):
-        if is_override(piece):
+        if suspicious and is_override(piece):
             rest = spoken[spoken.find(piece) :]
             found.said.append(Statement(rest, Cues(), "ephemeral", rule="instruction"))
             return found
-        if is_command(piece):
+        if suspicious and is_command(piece):
             found.said.append(Statement(piece, Cues(), "ephemeral", rule="instruction"))
-        elif _PLACEHOLDERS.sub("", piece):
+        elif _WORD.search(PLACEHOLDER.sub("", piece) if "[REDACTED:" in piece else piece):
             _read_sentence(piece, _language(piece, language), turn, people, asked, previous, found)
             if found.said and found.said[-1].slot is not None:
                 previous = found.said[-1].slot
     for caption in captions:
         rule = "instruction" if is_override(caption) or is_command(caption) else None
-        found.said.append(Statement(caption, Cues(), "ephemeral" if rule else "fact", points_back=True, rule=rule))
+        found.said.append(
+            Statement(caption, Cues(), "ephemeral" if rule else "fact", language=language, points_back=True, rule=rule)
+        )
     return found
 
 
@@ -97,7 +102,7 @@ def _language(piece: str, language: str) -> str:
     """The language of a sentence: its turn's, unless it is in another script."""
     if table_language(language) != "en":
         return "en" if piece.isascii() else language
-    return language if piece.isascii() else detect(piece)
+    return detect(piece) if has_unspaced(piece) else language
 
 
 def _pieces(text: str) -> Iterator[str]:
@@ -153,7 +158,7 @@ def _read_sentence(
         mention = next(iter(find_times(half, turn.at, language=language)), None)
         event = mention.event if mention else None
         kind = kind_of(half, language, event=event, slot=slot, cues=own, folded=seen)
-        found.said.append(Statement(half, own, kind, slot, event, points_back(half, language, seen)))
+        found.said.append(Statement(half, own, kind, slot, event, language, points_back(half, language, seen)))
 
 
 def _subject(turn: Turn) -> str | None:

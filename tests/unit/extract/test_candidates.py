@@ -1,3 +1,4 @@
+import time
 from collections.abc import Callable
 from datetime import date
 
@@ -6,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memstrata.extract.candidates import TURN_CANDIDATES, draft
-from memstrata.text.language import detect
 from memstrata.text.overlap import lcs_precision
 from memstrata.text.tokens import words
 from memstrata.types import Candidate, Part, Slot, Turn
@@ -241,6 +241,21 @@ def test_cues_are_carried(turn: Make) -> None:
     assert (candidate.hearsay, candidate.hedged, candidate.negated, candidate.question) == (True, True, True, False)
 
 
+@pytest.mark.parametrize(
+    "text, language",
+    [
+        ("I moved to Porto.", "en"),
+        ("大阪に引っ越しました。", "ja"),
+        ("东京出身。大阪に引っ越しました。", "ja"),
+        ("我搬到上海了。", "zh"),
+    ],
+)
+def test_language_stays_that_of_the_turn(turn: Make, text: str, language: str) -> None:
+    found = draft([turn(text)])
+    assert found
+    assert {candidate.language for candidate in found} == {language}
+
+
 def test_tags_and_names(turn: Make) -> None:
     [candidate] = draft([turn("I play the guitar with Rosa every Sunday.")])
     assert candidate.tags[0] == candidate.kind
@@ -314,10 +329,27 @@ def test_every_candidate_is_made_of_its_turns_own_words(
             assert lcs_precision(words(candidate.text), words(turn.text)) == 1.0
             assert not candidate.question
             assert "memstrata-context" not in candidate.text
-            assert candidate.language == detect(candidate.text)
 
 
 @given(st.text(max_size=300))
 def test_any_text_can_be_drafted_from(text: str) -> None:
     for candidate in draft([make_turn(text)]):
         assert set(candidate.text.split()) <= set(text.split()) or all(part in text for part in candidate.text.split())
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["[REDACTED:", "<memstrata-context", "I live in Porto.\n", "a, ", "I ", "your ", "do you? ", "我喜欢", '"', "```"],
+)
+def test_cost_grows_with_the_length_not_its_square(piece: str) -> None:
+    def seconds(length: int) -> float:
+        page = [
+            make_turn(piece * (length // len(piece))),
+            make_turn(piece * (length // len(piece)), 2, role="assistant"),
+        ]
+        start = time.process_time()
+        draft(page, served=["I live in Porto"])
+        return time.process_time() - start
+
+    seconds(1_000)
+    assert seconds(80_000) < 16 * max(seconds(10_000), 0.01)
