@@ -43,8 +43,8 @@ def turn_document(turn: Turn) -> Document:
 
 
 def page_document(no: int, summary: str) -> Document:
-    dense = tuple(chunks(summary))
-    return Document(PAGE, no, dense, dense)
+    """A page is embedded as its summary; its words are found in its turns, so it has no terms of its own."""
+    return Document(PAGE, no, tuple(chunks(summary)), ())
 
 
 def note_document(

@@ -96,8 +96,8 @@ CREATE TABLE decisions (
   tenant TEXT NOT NULL, owner TEXT NOT NULL, id TEXT NOT NULL, op TEXT NOT NULL, n INTEGER NOT NULL,
   page INTEGER, turn INTEGER, note TEXT, outcome TEXT NOT NULL, score REAL, theta REAL NOT NULL, body TEXT NOT NULL,
   decided_at INTEGER NOT NULL,
-  PRIMARY KEY (tenant, owner, id)
-) WITHOUT ROWID;
+  UNIQUE (tenant, owner, id)
+);
 CREATE INDEX decisions_op ON decisions (tenant, owner, op, n);
 CREATE INDEX decisions_turn ON decisions (tenant, owner, turn) WHERE turn IS NOT NULL;
 CREATE INDEX decisions_note ON decisions (tenant, owner, note) WHERE note IS NOT NULL;
@@ -107,8 +107,8 @@ CREATE TABLE operations (
   tenant TEXT NOT NULL, owner TEXT NOT NULL, id TEXT NOT NULL, seq INTEGER NOT NULL, verb TEXT NOT NULL,
   agent TEXT NOT NULL, session TEXT NOT NULL, at INTEGER NOT NULL, payload TEXT NOT NULL, receipt TEXT NOT NULL,
   idempotency_key TEXT, digest TEXT, undone_by TEXT,
-  PRIMARY KEY (tenant, owner, id)
-) WITHOUT ROWID;
+  UNIQUE (tenant, owner, id)
+);
 CREATE UNIQUE INDEX operations_seq ON operations (tenant, owner, seq);
 CREATE UNIQUE INDEX operations_key ON operations (tenant, owner, agent, verb, idempotency_key)
   WHERE idempotency_key IS NOT NULL;
@@ -116,8 +116,8 @@ CREATE UNIQUE INDEX operations_key ON operations (tenant, owner, agent, verb, id
 CREATE TABLE changes (
   tenant TEXT NOT NULL, owner TEXT NOT NULL, op TEXT NOT NULL, n INTEGER NOT NULL,
   tbl TEXT NOT NULL, ref TEXT NOT NULL, before TEXT, after TEXT,
-  PRIMARY KEY (tenant, owner, op, n)
-) WITHOUT ROWID;
+  UNIQUE (tenant, owner, op, n)
+);
 CREATE INDEX changes_row ON changes (tenant, owner, tbl, ref);
 
 -- Queued work, in the order it fell due. A job's row goes in the transaction that commits its work.
@@ -127,7 +127,7 @@ CREATE TABLE jobs (
   run_after INTEGER NOT NULL, error TEXT,
   PRIMARY KEY (tenant, owner, no)
 ) WITHOUT ROWID;
-CREATE INDEX jobs_due ON jobs (tenant, state, run_after);
+CREATE INDEX jobs_due ON jobs (tenant, state, kind, run_after);
 
 -- Notes that `context` put before a model, so that their echo is not taken for news.
 CREATE TABLE served (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -130,23 +131,26 @@ class Worker:
         engine = self.engine
         tenant, seconds = engine.settings.tenant, engine.settings.lease_seconds
 
-        def take(db: Db) -> tuple[bool, Job | None]:
-            if not lease(db, tenant, owner, self.holder, seconds):
-                return False, None
-            return True, next_job(db, tenant, owner, engine.now())
+        def take(db: Db) -> bool:
+            return lease(db, tenant, owner, self.holder, seconds)
 
-        held = False
+        if not await engine.store.write(take):
+            return False
+        renew_at = time.monotonic() + seconds / 2
         try:
             while not self._stopping:
-                held, job = await engine.store.write(take)
+                job = await engine.store.read(lambda db: next_job(db, tenant, owner, engine.now()))
                 if job is None or not await self._run(job, done):
-                    return held
+                    return True
                 _report(progress, job.kind, 1)
                 if await self._index_waits(owner):
                     return True  # turns are indexed before the pages that hold them
+                if time.monotonic() > renew_at:
+                    if not await engine.store.write(take):
+                        return True
+                    renew_at = time.monotonic() + seconds / 2
         finally:
-            if held:
-                await engine.store.write(lambda db: release(db, tenant, owner, self.holder))
+            await engine.store.write(lambda db: release(db, tenant, owner, self.holder))
         return True
 
     async def _index_waits(self, owner: str) -> bool:
