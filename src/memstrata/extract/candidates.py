@@ -15,7 +15,7 @@ from typing import Final
 from memstrata.extract import sources
 from memstrata.extract.cues import cues_of, fold
 from memstrata.extract.kinds import OWN_KINDS
-from memstrata.extract.measure import clip, size
+from memstrata.text.measure import clip, size
 from memstrata.extract.slots import refers_back
 from memstrata.extract.statements import Reading, Statement, read
 from memstrata.extract.topic_tables import topics

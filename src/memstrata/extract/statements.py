@@ -9,7 +9,7 @@ from typing import Final
 
 from memstrata.extract.cues import Cues, Folded, cues_of, fold, is_question, points_back, table_language
 from memstrata.extract.kinds import kind_of
-from memstrata.extract.measure import chunks
+from memstrata.text.measure import chunks
 from memstrata.extract.slots import slot_of
 from memstrata.extract.smalltalk import content_of, is_filler
 from memstrata.extract.sources import PLACEHOLDER, is_command, is_override, is_suspicious

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memstrata.embed.chunks import chunks
-from memstrata.extract.measure import size
+from memstrata.text.measure import size
 from memstrata.index.flags import flags_of
 from memstrata.store.base import Db
 from memstrata.store.counters import Counters

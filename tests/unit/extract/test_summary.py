@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstrata.extract.measure import chunks, clip, size
+from memstrata.text.measure import chunks, clip, size
 from memstrata.extract.summary import summarise
 from memstrata.types import Turn
 
