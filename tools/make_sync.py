@@ -106,7 +106,7 @@ def main() -> int:
         if isinstance(node, ast.AsyncFunctionDef) and not node.name.startswith("_") and node.name != "close":
             text += "\n" + method(node, lines) + "\n"
     formatted = subprocess.run(
-        ["ruff", "format", "--stdin-filename", str(TARGET), "-"], input=text, capture_output=True, text=True, check=True
+        [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(TARGET), "-"], input=text, capture_output=True, text=True, check=True
     ).stdout
     if "--check" in sys.argv:
         return 0 if TARGET.read_text(encoding="utf-8") == formatted else 1

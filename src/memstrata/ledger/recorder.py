@@ -26,6 +26,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "links": ("source", "target", "type"),
     "evidence": ("note", "turn"),
 }
+UNLOGGED = frozenset({"drafts"})  # made again from the turns when an undo needs them
 UNIT_KIND: Mapping[str, int] = {"notes": NOTE, "pages": PAGE, "turns": TURN}
 
 
@@ -105,6 +106,7 @@ class Recorder:
             f"UPDATE {table} SET {assignments} WHERE tenant = ? AND owner = ? AND {where}",
             (*new.values(), *self.key, *key),
         )
+        before = {name: value for name, value in before.items() if name not in UNLOGGED}
         after = {name: new[name] for name in before}
         self._changes.append((table, "/".join(map(str, key)), dump(before), dump(after)))
         if table in UNIT_KIND:
