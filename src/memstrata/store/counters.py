@@ -16,6 +16,7 @@ COLUMNS = (
     "next_unit",
     "next_job",
     "epoch",
+    "purged",
 )
 
 
@@ -32,6 +33,7 @@ class Counters:
     next_unit: int = 1
     next_job: int = 1
     epoch: int = 0
+    purged: int = 0
 
 
 def load_counters(db: Db, tenant: str, owner: str) -> Counters:

@@ -1,0 +1,73 @@
+"""Explain: why a note was kept, or a decision taken, in a sentence and in numbers."""
+
+from __future__ import annotations
+
+from memstrata.engine import Engine
+from memstrata.errors import NotFoundError
+from memstrata.ledger.notes import history_of, with_weight
+from memstrata.store.base import Db
+from memstrata.store.read import key_of, note_by_id
+from memstrata.store.rows import decision_of
+from memstrata.types import Decision, Explanation, Note, Scope
+
+OUTCOMES = {
+    "admitted": "Kept",
+    "admitted_superseding": "Kept, in place of an older note",
+    "superseded_on_arrival": "Stored as history, for it was out of date when it came",
+    "duplicate": "Not kept again, its evidence was added to the note that says it",
+    "rejected": "Not kept",
+    "deferred": "Left for the user to decide",
+    "failed": "Not decided",
+}
+
+
+async def explain(engine: Engine, scope: Scope, item: str) -> Explanation:
+    """The explanation of a note ("n_...") or of a decision ("d_...")."""
+
+    def read(db: Db) -> Explanation:
+        if item.startswith("d_"):
+            decision = _decision(db, scope, item)
+            note = _note_of(db, scope, decision)
+        else:
+            note = note_by_id(db, scope, item)
+            if note.decision is None:
+                raise NotFoundError(f"note {item!r} came without a decision, there is nothing to explain")
+            decision = _decision(db, scope, note.decision)
+        history = history_of(db, scope, note) if note is not None else ()
+        shown = with_weight(engine, note) if note is not None else None
+        return Explanation(sentence(decision, note), decision, shown, history)
+
+    return await engine.store.read(read)
+
+
+def _decision(db: Db, scope: Scope, decision_id: str) -> Decision:
+    row = db.one(
+        "SELECT d.body, o.agent FROM decisions d JOIN operations o"
+        " ON o.tenant = d.tenant AND o.owner = d.owner AND o.id = d.op"
+        " WHERE d.tenant = ? AND d.owner = ? AND d.id = ?",
+        (*key_of(scope), decision_id),
+    )
+    if row is None or (scope.agent is not None and row["agent"] not in ("", scope.agent)):
+        raise NotFoundError(f"no decision {decision_id!r} in this scope")
+    return decision_of(row)
+
+
+def _note_of(db: Db, scope: Scope, decision: Decision) -> Note | None:
+    if decision.note is None:
+        return None
+    try:
+        return note_by_id(db, scope, decision.note)
+    except NotFoundError:
+        return None  # purged since
+
+
+def sentence(decision: Decision, note: Note | None) -> str:
+    """What was decided, about what, from where, and why."""
+    candidate = decision.candidate
+    turns = ", ".join(decision.computed_from.get("sources", ())) or "no turn"
+    said = f'"{candidate.content}" ({candidate.kind}, said on {candidate.said_at:%Y-%m-%d}, turn {turns})'
+    text = f"{OUTCOMES[decision.outcome]}: {said}. {decision.reason[:1].upper()}{decision.reason[1:]}."
+    if note is not None and note.superseded_by is not None:
+        ended = f" on {note.valid_to:%Y-%m-%d}" if note.valid_to else ""
+        text += f" It ceased to hold{ended}: {note.superseded_by} took its place."
+    return text

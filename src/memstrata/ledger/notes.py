@@ -1,0 +1,399 @@
+"""The verbs on notes: get, list, update, pin, forget, restore, history. Each change is one operation and a revision."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import orjson
+
+from memstrata.distil.commit import FORGOTTEN_BIT, add_names, forgets_us, hide_turn, rate_of
+from memstrata.distil.stages import embed_documents, writer_for
+from memstrata.engine import Engine
+from memstrata.errors import ConflictError, InputError, LimitError, NotFoundError
+from memstrata.extract.cues import cues_of
+from memstrata.extract.slots import slot_of
+from memstrata.index.units import document_of
+from memstrata.intake.characters import fault_in_text
+from memstrata.ledger.purge import purge_notes
+from memstrata.ledger.recorder import Recorder
+from memstrata.recall.filters import compile_filter, note_fields
+from memstrata.store.base import Db
+from memstrata.store.read import key_of, note_by_id, notes_by_no
+from memstrata.store.rows import dump, from_us, to_us
+from memstrata.text.language import detect
+from memstrata.text.names import names as names_in
+from memstrata.text.tokens import statement_key
+from memstrata.tiers.weight import weight_at
+from memstrata.types import KINDS, Kind, Note, NotePage, Receipt, Revision, Scope
+
+MAX_LIMIT = 1000
+MAX_LABELS = 64  # keywords or tags of a note
+SCAN = 200  # notes read at once while a filter looks for its page
+
+
+def with_weight(engine: Engine, note: Note) -> Note:
+    """The note with its weight as of now."""
+    if note.pinned or not engine.settings.forgetting:
+        return note
+    return replace(note, weight=weight_at(note.last_access, engine.now(), rate_of(note.kind, engine.settings)))
+
+
+async def get(engine: Engine, scope: Scope, note_id: str) -> Note:
+    return with_weight(engine, await engine.store.read(lambda db: note_by_id(db, scope, note_id)))
+
+
+# list -----------------------------------------------------------------------------------------------------------------
+
+
+async def list_notes(
+    engine: Engine,
+    scope: Scope,
+    *,
+    filters: Mapping[str, Any] | None = None,
+    kinds: Sequence[Kind] | None = None,
+    tags: Sequence[str] | None = None,
+    include_superseded: bool = False,
+    include_forgotten: bool = False,
+    limit: int = 50,
+    cursor: str | None = None,
+) -> NotePage:
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
+        raise InputError(f"limit must be a whole number from 1 to {MAX_LIMIT}, not {limit!r}")
+    states = ["current"]
+    if include_superseded:
+        states.append("superseded")
+    if include_forgotten:
+        states += ["forgotten", "removed"]
+    check = compile_filter(filters)
+    wanted_tags = {tag.casefold() for tag in tags or ()}
+    after = _after(cursor)
+
+    def fits(note: Note) -> bool:
+        if kinds and note.kind not in kinds:
+            return False
+        if wanted_tags and not {tag.casefold() for tag in note.tags} >= wanted_tags:
+            return False
+        return check is None or check(note_fields(note))
+
+    def read(db: Db) -> NotePage:
+        found: list[Note] = []
+        last = after
+        while True:
+            rows = _numbers_after(db, scope, states, last)
+            notes = notes_by_no(db, key_of(scope), rows)
+            for no in rows:
+                if fits(notes[no]):
+                    if len(found) == limit:
+                        return NotePage(tuple(found), _cursor(found[-1].no))
+                    found.append(with_weight(engine, notes[no]))
+            if len(rows) < SCAN:
+                return NotePage(tuple(found))
+            last = rows[-1]
+
+    return await engine.store.read(read)
+
+
+def _numbers_after(db: Db, scope: Scope, states: Sequence[str], after: int) -> list[int]:
+    wall = "" if scope.agent is None else " AND agent IN ('', ?)"
+    rows = db.all(
+        f"SELECT no FROM notes WHERE tenant = ? AND owner = ? AND no > ? AND state IN ({', '.join('?' * len(states))})"
+        f"{wall} ORDER BY no LIMIT ?",
+        (*key_of(scope), after, *states, *(() if scope.agent is None else (scope.agent,)), SCAN),
+    )
+    return [row["no"] for row in rows]
+
+
+def _cursor(no: int) -> str:
+    return base64.urlsafe_b64encode(str(no).encode()).decode()
+
+
+def _after(cursor: str | None) -> int:
+    if cursor is None:
+        return 0
+    try:
+        return int(base64.urlsafe_b64decode(cursor.encode()))
+    except (ValueError, AttributeError, binascii.Error) as error:
+        raise InputError(f"cursor {cursor!r} cannot be read: pass the one that the last page gave") from error
+
+
+# update ---------------------------------------------------------------------------------------------------------------
+
+
+async def update(
+    engine: Engine,
+    scope: Scope,
+    note_id: str,
+    *,
+    content: str | None = None,
+    context: str | None = None,
+    keywords: Sequence[str] | None = None,
+    tags: Sequence[str] | None = None,
+    kind: Kind | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    revision: int | None = None,
+) -> Note:
+    edits = _edits(engine, content, context, keywords, tags, kind, metadata)
+    operation, now = engine.operation_id(), engine.now()
+    while True:
+        old = await engine.store.read(lambda db: note_by_id(db, scope, note_id))
+        if revision is not None and old.revision != revision:
+            raise ConflictError(f"note {note_id} is at revision {old.revision}, not {revision}: read it again")
+        new = _edited(old, edits)
+        embedded = (await embed_documents(engine, [document_of(new)]))[0]
+
+        def write(db: Db, old: Note = old, new: Note = new, embedded: Any = embedded) -> bool:
+            if note_by_id(db, scope, note_id).revision != old.revision:
+                return False
+            rec = engine.record(db, scope, "update", operation=operation, now=now)
+            writer_for(engine, db, scope, rec.counter).put(embedded.document, embedded.vectors, old=document_of(old))
+            rec.update("notes", (old.no,), _columns(engine, new))
+            if new.names != old.names:
+                rec.db.run("DELETE FROM names WHERE tenant = ? AND owner = ? AND note = ?", (*rec.key, old.no))
+                add_names(rec, old.no, new.names)
+            rec.finish({"note": note_id, "edits": edits}, Receipt(operation, "update", now, counts={"updated": 1}))
+            return True
+
+        if await engine.store.write(write):
+            return await get(engine, scope, note_id)
+
+
+def _edits(
+    engine: Engine,
+    content: str | None,
+    context: str | None,
+    keywords: Sequence[str] | None,
+    tags: Sequence[str] | None,
+    kind: Kind | None,
+    metadata: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    """The edits of a call, checked and redacted."""
+    edits: dict[str, Any] = {}
+    for name, text in (("content", content), ("context", context)):
+        if text is not None:
+            edits[name] = _clean(engine, name, text)
+    if "content" in edits and not edits["content"].strip():
+        raise InputError("content must not be empty; use forget to take a note away")
+    for name, labels in (("keywords", keywords), ("tags", tags)):
+        if labels is None:
+            continue
+        if isinstance(labels, str) or len(labels) > MAX_LABELS:
+            raise InputError(f"{name} must be a list of at most {MAX_LABELS} words")
+        edits[name] = [_clean(engine, name, label) for label in labels]
+    if kind is not None:
+        if kind not in KINDS:
+            raise InputError(f"no such kind: {kind!r} (one of {', '.join(KINDS)})")
+        edits["kind"] = kind
+    if metadata is not None:
+        try:
+            edits["metadata"] = orjson.loads(engine.redactor.redact(dump(metadata))[0])
+        except (TypeError, ValueError) as error:
+            raise InputError(f"metadata cannot be stored as JSON: {error}") from error
+    if not edits:
+        raise InputError("nothing to update: pass content, context, keywords, tags, kind or metadata")
+    return edits
+
+
+def _clean(engine: Engine, name: str, text: object) -> str:
+    if not isinstance(text, str):
+        raise InputError(f"{name} must be text, not {type(text).__name__}")
+    if len(text) > engine.settings.max_chars:
+        raise LimitError(f"{name} has {len(text)} characters, at most {engine.settings.max_chars} are taken")
+    if fault := fault_in_text(text):
+        raise InputError(f"{name}: {fault}")
+    return engine.redactor.redact(text)[0]
+
+
+def _edited(note: Note, edits: Mapping[str, Any]) -> Note:
+    """The note with the edits, and what follows from a new content: its names, slot, polarity and language."""
+    edited = tuple(sorted({*note.edited, *edits}))
+    values = {name: tuple(value) if name in ("keywords", "tags") else value for name, value in edits.items()}
+    new = replace(note, **values, edited=edited)
+    if "content" not in edits:
+        return new
+    prefix = f"{note.speaker}: "
+    said = new.content.removeprefix(prefix) if note.speaker else new.content
+    language = detect(said)
+    cues = cues_of(said, language)
+    return replace(
+        new,
+        names=names_in(said, speaker=note.speaker),
+        slot=slot_of(said, note.speaker, language),
+        negated=cues.negated,
+        language=language,
+    )
+
+
+def _columns(engine: Engine, note: Note) -> dict[str, object]:
+    return {
+        "content": note.content,
+        "context": note.context,
+        "keywords": dump(note.keywords),
+        "tags": dump(note.tags),
+        "names": dump(note.names),
+        "kind": note.kind,
+        "language": note.language,
+        "negated": int(note.negated),
+        "statement": statement_key(note.content),
+        "subject": note.slot.subject if note.slot else None,
+        "attribute": note.slot.attribute if note.slot else None,
+        "value": note.slot.value if note.slot else None,
+        "edited": dump(note.edited),
+        "metadata": dump(note.metadata) if note.metadata else None,
+        "rate": rate_of(note.kind, engine.settings),
+        "forgets_at": forgets_us(note.last_access, note.kind, note.pinned, engine.settings),
+    }
+
+
+async def pin(engine: Engine, scope: Scope, note_id: str, *, pinned: bool) -> Note:
+    operation, now = engine.operation_id(), engine.now()
+
+    def write(db: Db) -> None:
+        note = note_by_id(db, scope, note_id)
+        rec = engine.record(db, scope, "pin", operation=operation, now=now)
+        forgets = forgets_us(note.last_access, note.kind, pinned, engine.settings)
+        rec.update("notes", (note.no,), {"pinned": int(pinned), "forgets_at": forgets})
+        rec.finish({"note": note_id, "pinned": pinned}, Receipt(operation, "pin", now, counts={"pinned": int(pinned)}))
+
+    await engine.store.write(write)
+    return await get(engine, scope, note_id)
+
+
+# forget and restore ---------------------------------------------------------------------------------------------------
+
+
+async def forget(
+    engine: Engine,
+    scope: Scope,
+    note_id: str | None,
+    *,
+    filters: Mapping[str, Any] | None = None,
+    hard: bool = False,
+) -> Receipt:
+    if (note_id is None) == (filters is None):
+        raise InputError("forget takes either a note id or filters; to remove a whole subject use erase")
+    check = compile_filter(filters)
+    operation, now = engine.operation_id(), engine.now()
+
+    def write(db: Db) -> Receipt:
+        numbers = [note_by_id(db, scope, note_id).no] if note_id is not None else _matching(db, scope, check)
+        rec = engine.record(db, scope, "forget", operation=operation, now=now)
+        for no in numbers:
+            rec.update("notes", (no,), {"state": "removed", "closed_at": to_us(now)})
+            for turn in _turns_of(rec, no):
+                hide_turn(rec, turn, FORGOTTEN_BIT)
+        counts = {"forgotten": len(numbers)}
+        if hard:
+            counts["purged"] = purge_notes(engine, rec, numbers)
+        receipt = Receipt(operation, "forget", now, counts=counts)
+        rec.finish({"notes": numbers, "hard": hard}, receipt)
+        return receipt
+
+    return await engine.store.write(write)
+
+
+def _matching(db: Db, scope: Scope, check: Any) -> list[int]:
+    """The notes that a filter fits, whatever their state but gone already."""
+    found: list[int] = []
+    last = 0
+    while numbers := _numbers_after(db, scope, ("current", "superseded", "forgotten"), last):
+        notes = notes_by_no(db, key_of(scope), numbers)
+        found += [no for no in numbers if check(note_fields(notes[no]))]
+        last = numbers[-1]
+    return found
+
+
+def _turns_of(rec: Recorder, note: int) -> list[int]:
+    rows = rec.db.all("SELECT turn FROM evidence WHERE tenant = ? AND owner = ? AND note = ?", (*rec.key, note))
+    return [row["turn"] for row in rows]
+
+
+async def restore(engine: Engine, scope: Scope, note_id: str) -> Note:
+    operation, now = engine.operation_id(), engine.now()
+
+    def write(db: Db) -> None:
+        note = note_by_id(db, scope, note_id)
+        if note.state not in ("forgotten", "removed"):
+            raise ConflictError(f"note {note_id} is {note.state}: only a forgotten note can be restored")
+        rec = engine.record(db, scope, "restore", operation=operation, now=now)
+        rec.update(
+            "notes",
+            (note.no,),
+            {
+                "state": "superseded" if _is_superseded(db, scope, note) else "current",
+                "closed_at": None,
+                "last_access": to_us(now),
+                "forgets_at": forgets_us(now, note.kind, note.pinned, engine.settings),
+            },
+        )
+        for turn in _turns_of(rec, note.no):
+            others = rec.db.one(
+                "SELECT 1 FROM evidence e JOIN notes n ON n.tenant = e.tenant AND n.owner = e.owner AND n.no = e.note"
+                " WHERE e.tenant = ? AND e.owner = ? AND e.turn = ? AND n.state = 'removed'",
+                (*rec.key, turn),
+            )
+            if others is None:
+                hide_turn(rec, turn, FORGOTTEN_BIT, hide=False)
+        rec.finish({"note": note_id}, Receipt(operation, "restore", now, counts={"restored": 1}))
+
+    await engine.store.write(write)
+    return await get(engine, scope, note_id)
+
+
+def _is_superseded(db: Db, scope: Scope, note: Note) -> bool:
+    if note.superseded_by is None:
+        return False
+    try:
+        return note_by_id(db, scope, note.superseded_by).state in ("current", "superseded")
+    except NotFoundError:
+        return False
+
+
+# history --------------------------------------------------------------------------------------------------------------
+
+
+async def history(engine: Engine, scope: Scope, note_id: str) -> tuple[Revision, ...]:
+    return await engine.store.read(lambda db: history_of(db, scope, note_by_id(db, scope, note_id)))
+
+
+def history_of(db: Db, scope: Scope, note: Note) -> tuple[Revision, ...]:
+    """The changes of a note from the log, oldest first; its birth carries what it was born with."""
+    rows = db.all(
+        "SELECT c.op, c.before, c.after, o.verb, o.at FROM changes c"
+        " JOIN operations o ON o.tenant = c.tenant AND o.owner = c.owner AND o.id = c.op"
+        " WHERE c.tenant = ? AND c.owner = ? AND c.tbl = 'notes' AND c.ref = ? ORDER BY o.seq, c.n",
+        (*key_of(scope), str(note.no)),
+    )
+    revisions = [
+        Revision(
+            row["op"],
+            row["verb"],
+            from_us(row["at"]),
+            None if row["before"] is None else orjson.loads(row["before"]),
+            None if row["after"] is None else orjson.loads(row["after"]),
+        )
+        for row in rows
+    ]
+    if revisions and revisions[0].before is None:
+        revisions[0] = replace(revisions[0], after=_born(note, revisions[1:]))
+    return tuple(revisions)
+
+
+def _born(note: Note, later: Sequence[Revision]) -> dict[str, Any]:
+    """What a note was when it was made: what it is now, with later changes taken back."""
+    fields: dict[str, Any] = {
+        "content": note.content,
+        "context": note.context,
+        "keywords": list(note.keywords),
+        "tags": list(note.tags),
+        "kind": note.kind,
+        "state": note.state,
+    }
+    for revision in reversed(later):
+        for name, value in (revision.before or {}).items():
+            if name in fields:
+                fields[name] = orjson.loads(value) if name in ("keywords", "tags") else value
+    return fields
