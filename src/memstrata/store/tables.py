@@ -1,0 +1,25 @@
+"""The tables that hold rows of owners, by name: what an erasure empties, an export writes and a reindex makes anew.
+
+A test compares these lists with the schema, so that a new table cannot be forgotten here.
+"""
+
+from __future__ import annotations
+
+TRUTH = (
+    "owners",
+    "scopes",
+    "sessions",
+    "turns",
+    "pages",
+    "notes",
+    "evidence",
+    "links",
+    "names",
+    "decisions",
+    "operations",
+    "changes",
+    "jobs",
+    "served",
+)
+DERIVED = ("units", "postings", "vectors")
+OWNED = TRUTH + DERIVED
