@@ -1,0 +1,134 @@
+"""Upkeep: end idle sessions, distil what cooled, forget what faded, purge what was forgotten long ago.
+
+Everything due is found by an index, so that a call costs what it does; and each part decides by stored times and the
+clock alone, so that one call equals many at the same time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from datetime import datetime, timedelta
+from itertools import groupby
+
+from memstrata.clock import SetClock
+from memstrata.engine import Engine
+from memstrata.intake.times import parse_time
+from memstrata.ledger.purge import purge_closed
+from memstrata.store.base import Db, Row
+from memstrata.store.rows import to_us
+from memstrata.tiers.pages import end_session
+from memstrata.types import Receipt, Scope
+from memstrata.work.worker import Worker
+
+BATCH = 200  # sessions or notes that one transaction takes
+
+# Idle: nothing was recorded for `session_idle`, or the scope's newest turn was said that much later. Only open sessions
+# with hot turns are looked at, and the first rule ends each of those within `session_idle`.
+IDLE_SESSIONS = (
+    "SELECT s.owner, s.agent, s.session FROM sessions s"
+    " JOIN scopes c ON c.tenant = s.tenant AND c.owner = s.owner AND c.agent = s.agent"
+    " WHERE s.tenant = ? AND s.state = 'open' AND s.hot > 0 AND (s.last_recorded < ? OR s.last_at < c.newest_at - ?)"
+    " ORDER BY s.last_recorded, s.owner, s.agent, s.session LIMIT ?"
+)
+FADED_NOTES = (
+    "SELECT owner, no FROM notes WHERE tenant = ? AND state = 'current' AND forgets_at IS NOT NULL"
+    " AND forgets_at <= ? AND pinned = 0 ORDER BY forgets_at, owner, no LIMIT ?"
+)
+
+
+async def maintain(engine: Engine, worker: Worker, now: datetime | str | None) -> dict[str, int]:
+    """What is due at `now` (the clock's time when None); see `AsyncMemory.maintain`.
+
+    Returns how many sessions were ended, pages made of them, pages distilled, notes forgotten and notes purged.
+    """
+    if now is not None:
+        at = parse_time(now, tz=engine.settings.tz, what="now")
+        engine = replace(engine, clock=SetClock(at))  # the same store and indexes, at another time
+        worker = Worker(engine)
+    at = engine.now()
+    sessions, pages = await _end_idle_sessions(engine, at)
+    done = await worker.run_due()
+    forgotten = await sweep(engine, at)
+    purged = await purge_closed(engine, at - timedelta(days=engine.settings.grace_days))
+    return {
+        "sessions": sessions,
+        "pages": pages,
+        "distilled": done.distill,
+        "forgotten": forgotten,
+        "purged": purged,
+    }
+
+
+async def flush(worker: Worker) -> dict[str, int]:
+    """Run everything that is queued and due; waits for what a worker of another living process has in hand.
+
+    Returns jobs done by kind, failed attempts, and under "waiting" the jobs that are queued for a later retry (with
+    those behind them).
+    """
+    done = await worker.run_due()
+    tenant = worker.engine.settings.tenant
+    row = await worker.engine.store.read(
+        lambda db: db.one("SELECT count(*) AS n FROM jobs WHERE tenant = ? AND state = 'queued'", (tenant,))
+    )
+    return {**asdict(done), "waiting": row["n"] if row else 0}
+
+
+def scope_of_owner(tenant: str, owner: str, agent: str = "", session: str | None = None) -> Scope:
+    """The scope that an owner column and an agent column stand for."""
+    kind, _, name = owner.partition(":")
+    return Scope(tenant, name, agent or None, session) if kind == "u" else Scope(tenant, None, name, session)
+
+
+async def _end_idle_sessions(engine: Engine, now: datetime) -> tuple[int, int]:
+    """End idle sessions, each as an operation of its own; returns how many, and how many pages they became."""
+    idle = timedelta(hours=engine.settings.session_idle_hours)
+    tenant = engine.settings.tenant
+
+    def write(db: Db) -> tuple[int, int]:
+        rows = db.all(IDLE_SESSIONS, (tenant, to_us(now - idle), idle // timedelta(microseconds=1), BATCH))
+        return len(rows), sum(_end(db, engine, row, now) for row in rows)
+
+    sessions = pages = 0
+    while (ended := await engine.store.write(write))[0]:
+        sessions, pages = sessions + ended[0], pages + ended[1]
+    return sessions, pages
+
+
+def _end(db: Db, engine: Engine, row: Row, now: datetime) -> int:
+    scope = scope_of_owner(engine.settings.tenant, row["owner"], row["agent"], row["session"])
+    operation = engine.operation_id()
+    rec = engine.record(db, scope, "end_session", operation=operation, now=now)
+    pages = end_session(rec, row["agent"], row["session"], engine.settings)
+    rec.finish({}, Receipt(operation, "end_session", now, counts={"pages": len(pages)}))
+    return len(pages)
+
+
+async def sweep(engine: Engine, now: datetime) -> int:
+    """Forget the notes whose weight has fallen to theta; returns how many.
+
+    A swept note keeps its content and vectors and can be restored; its turns stay open to recall. Pinned notes do not
+    fade. Each owner's notes are one operation of the verb "sweep".
+    """
+    if not engine.settings.forgetting:
+        return 0
+    tenant = engine.settings.tenant
+
+    def write(db: Db) -> int:
+        faded = db.all(FADED_NOTES, (tenant, to_us(now), BATCH))
+        for owner, rows in groupby(sorted(faded, key=lambda row: (row["owner"], row["no"])), lambda row: row["owner"]):
+            _forget(db, engine, scope_of_owner(tenant, owner), [row["no"] for row in rows], now)
+        return len(faded)
+
+    forgotten = 0
+    while count := await engine.store.write(write):
+        forgotten += count
+    return forgotten
+
+
+def _forget(db: Db, engine: Engine, scope: Scope, notes: Sequence[int], now: datetime) -> None:
+    operation = engine.operation_id()
+    rec = engine.record(db, scope, "sweep", operation=operation, now=now)
+    for no in notes:
+        rec.update("notes", (no,), {"state": "forgotten", "closed_at": to_us(now)})
+    rec.finish({"notes": notes}, Receipt(operation, "sweep", now, counts={"forgotten": len(notes)}))
