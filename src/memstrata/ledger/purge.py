@@ -1,4 +1,4 @@
-"""Purging notes: the rows go for good, with every copy of their text; their turns stay, hidden when a user forgot them."""
+"""Purging notes: the rows go for good, with every copy of their text. Their turns stay, hidden where a user forgot."""
 
 from __future__ import annotations
 

@@ -15,11 +15,11 @@ from memstrata.tiers.heat import cools_at, heat_after_recall
 def hot_rows(rec: Recorder, agent: str, session: str, count: int) -> list[Row]:
     """The last `count` hot turns of a session, oldest first."""
     rows = rec.db.all(
-        "SELECT no, position, at, tier FROM turns WHERE tenant = ? AND owner = ? AND agent = ? AND session = ?"
-        " ORDER BY position DESC LIMIT ?",
+        "SELECT no, position, at FROM turns WHERE tenant = ? AND owner = ? AND agent = ? AND session = ?"
+        " AND tier = 'hot' ORDER BY position DESC LIMIT ?",
         (*rec.key, agent, session, count),
     )
-    return [row for row in reversed(rows) if row["tier"] == "hot"]
+    return rows[::-1]
 
 
 def advance_tick(rec: Recorder, agent: str, settings: Settings, *, by: int = 1) -> int:

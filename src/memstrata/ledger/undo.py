@@ -1,0 +1,222 @@
+"""Undo: the rows of an operation as they were before it, restored as a new operation with new revisions.
+
+Only what nothing changed since is restored. Weights, heat and ticks are not: an access is not a revision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import orjson
+
+from memstrata.distil.commit import Embedded, add_names
+from memstrata.distil.stages import embed_documents, writer_for
+from memstrata.engine import Engine
+from memstrata.errors import UndoError
+from memstrata.index.units import document_of
+from memstrata.ledger.recorder import Recorder
+from memstrata.store.base import Db, Row
+from memstrata.store.read import Key, key_of, notes_by_no, operation_row
+from memstrata.store.rows import to_us
+from memstrata.types import Note, Receipt, Scope
+
+UNDONE_BIT = 4  # of turns.hidden
+FINAL = ("erase", "purge", "touch")  # verbs that cannot be undone
+TEXTS = ("content", "context", "keywords", "tags")
+
+
+@dataclass(slots=True)
+class Steps:
+    """What an undo will do: the operations, newest first, the rows to restore, and the state this was read at."""
+
+    operations: list[Row]
+    changes: list[Row]
+    seq: int
+    notes: list[Note] = field(default_factory=list)  # as they will be, where their text changes
+
+
+async def undo(engine: Engine, scope: Scope, operation: str, *, cascade: bool) -> Receipt:
+    undo_id, now = engine.operation_id(), engine.now()
+    while True:
+        steps = await engine.store.read(lambda db: _steps(db, scope, operation, cascade))
+        embedded = await embed_documents(engine, [document_of(note) for note in steps.notes])
+
+        def write(db: Db, steps: Steps = steps, embedded: Sequence[Embedded] = embedded) -> Receipt | None:
+            rec = engine.record(db, scope, "undo", operation=undo_id, now=now)
+            if rec.counter.seq - 1 != steps.seq:
+                return None  # something happened meanwhile: look again
+            _reindex(engine, rec, embedded)
+            for change in steps.changes:
+                _restore(rec, change)
+            for undone in steps.operations:
+                _mark(rec, undone)
+            ids = [row["id"] for row in steps.operations]
+            receipt = Receipt(undo_id, "undo", now, counts={"operations": len(ids), "rows": len(steps.changes)})
+            rec.finish({"undone": ids, "operation": operation, "cascade": cascade}, receipt)
+            return receipt
+
+        receipt = await engine.store.write(write)
+        if receipt is not None:
+            return receipt
+
+
+# what to do -----------------------------------------------------------------------------------------------------------
+
+
+def _steps(db: Db, scope: Scope, operation: str, cascade: bool) -> Steps:
+    key = key_of(scope)
+    first = operation_row(db, scope, operation)
+    _check(first)
+    found = {first["id"]: first}
+    waiting = [first]
+    while waiting:
+        for row in _later(db, key, waiting.pop()):
+            if row["id"] not in found:
+                found[row["id"]] = row
+                waiting.append(row)
+    operations = sorted(found.values(), key=lambda row: -row["seq"])
+    blockers = tuple(row["id"] for row in operations if row["id"] != operation)
+    if blockers and not cascade:
+        verbs = ", ".join(f"{row['verb']} {row['id']}" for row in operations if row["id"] != operation)
+        raise UndoError(
+            f"{operation} cannot be undone alone: later operations changed the same rows ({verbs}); "
+            "undo those first, or pass cascade=True",
+            blockers=blockers,
+        )
+    for row in operations:
+        _check(row)
+    changes = [change for row in operations for change in _changes(db, key, row["id"])]
+    owner = db.one("SELECT seq FROM owners WHERE tenant = ? AND owner = ?", key)
+    steps = Steps(operations, changes, owner["seq"] if owner else 0)
+    steps.notes = _notes_with_new_texts(db, key, changes)
+    return steps
+
+
+def _check(row: Row) -> None:
+    if row["verb"] in FINAL:
+        raise UndoError(f"{row['id']} is a {row['verb']}: it cannot be undone")
+    if row["verb"] == "forget" and orjson.loads(row["payload"])["hard"]:
+        raise UndoError(f"{row['id']} forgot for good (hard=True): it cannot be undone")
+    if row["undone_by"] is not None:
+        raise UndoError(f"{row['id']} was undone already, by {row['undone_by']}; undo that to have it back")
+
+
+def _later(db: Db, key: Key, operation: Row) -> list[Row]:
+    """Operations after this one, still in force, that changed a row it changed. An undo in force and what it undid
+    cancel out."""
+    return db.all(
+        "SELECT DISTINCT o.* FROM changes mine"
+        " JOIN changes later ON later.tenant = mine.tenant AND later.owner = mine.owner AND later.tbl = mine.tbl"
+        "  AND later.ref = mine.ref"
+        " JOIN operations o ON o.tenant = later.tenant AND o.owner = later.owner AND o.id = later.op"
+        " WHERE mine.tenant = ? AND mine.owner = ? AND mine.op = ? AND o.seq > ? AND o.undone_by IS NULL"
+        "  AND o.verb <> 'undo'",
+        (*key, operation["id"], operation["seq"]),
+    )
+
+
+def _changes(db: Db, key: Key, operation: str) -> list[Row]:
+    """The changes of an operation, last first."""
+    return db.all("SELECT * FROM changes WHERE tenant = ? AND owner = ? AND op = ? ORDER BY n DESC", (*key, operation))
+
+
+def _notes_with_new_texts(db: Db, key: Key, changes: Sequence[Row]) -> list[Note]:
+    """Notes whose text the undo changes, as they will be: they are embedded anew."""
+    texts: dict[int, dict[str, Any]] = {}
+    for change in changes:
+        if change["tbl"] != "notes" or change["before"] is None:
+            continue
+        before = orjson.loads(change["before"])
+        if any(name in before for name in TEXTS):
+            texts.setdefault(int(change["ref"]), {}).update({name: before[name] for name in TEXTS if name in before})
+    notes = notes_by_no(db, key, texts, texts=False)
+    return [
+        replace(
+            notes[no],
+            **{
+                name: tuple(orjson.loads(value)) if name in ("keywords", "tags") else value
+                for name, value in values.items()
+            },
+        )
+        for no, values in texts.items()
+        if no in notes
+    ]
+
+
+# doing it -------------------------------------------------------------------------------------------------------------
+
+
+def _reindex(engine: Engine, rec: Recorder, embedded: Sequence[Embedded]) -> None:
+    if not embedded:
+        return
+    writer = writer_for(engine, rec.db, rec.scope, rec.counter)
+    current = notes_by_no(rec.db, rec.key, [item.document.ref for item in embedded], texts=False)
+    for item in embedded:
+        writer.put(item.document, item.vectors, old=document_of(current[item.document.ref]))
+
+
+def _restore(rec: Recorder, change: Row) -> None:
+    """Take one change back."""
+    table, ref = change["tbl"], tuple(change["ref"].split("/"))
+    before = None if change["before"] is None else orjson.loads(change["before"])
+    if before is None:
+        _take_back(rec, table, ref)
+    elif change["after"] is None:
+        rec.insert(table, before)
+    elif table == "turns":
+        _move_turn(rec, int(ref[0]), before)
+    else:
+        rec.update(table, ref, before)
+        if table == "notes" and "names" in before:
+            rec.db.run("DELETE FROM names WHERE tenant = ? AND owner = ? AND note = ?", (*rec.key, ref[0]))
+            add_names(rec, int(ref[0]), tuple(orjson.loads(before["names"])))
+    if table == "evidence":
+        rec.mark("notes", int(ref[0]))
+
+
+def _take_back(rec: Recorder, table: str, ref: tuple[str, ...]) -> None:
+    """Undo an insert. Notes, pages and turns stay as rows, out of everything, until they are purged or redone."""
+    if table == "notes":
+        rec.update("notes", ref, {"state": "undone", "closed_at": to_us(rec.now)})
+    elif table == "pages":
+        rec.update("pages", ref, {"state": "undone"})
+    elif table == "turns":
+        row = rec.select("turns", ref)
+        if row is not None:
+            _move_turn(rec, int(ref[0]), {"tier": "transcript", "page": None, "hidden": row["hidden"] | UNDONE_BIT})
+    else:
+        rec.delete(table, ref)
+
+
+def _move_turn(rec: Recorder, no: int, values: Mapping[str, Any]) -> None:
+    """Change a turn's row and keep its session's count of hot turns right."""
+    row = rec.select("turns", (no,))
+    if row is None:
+        return
+    rec.update("turns", (no,), values)
+    hot = int(values.get("tier", row["tier"]) == "hot") - int(row["tier"] == "hot")
+    if hot:
+        rec.db.run(
+            "UPDATE sessions SET hot = hot + ?, state = CASE WHEN hot + ? > 0 THEN 'open' ELSE state END"
+            " WHERE tenant = ? AND owner = ? AND agent = ? AND session = ?",
+            (hot, hot, *rec.key, row["agent"], row["session"]),
+        )
+
+
+def _mark(rec: Recorder, undone: Row) -> None:
+    """Note on the operation that it was undone; what an undone undo had undone is in force again."""
+    rec.db.run(
+        "UPDATE operations SET undone_by = ? WHERE tenant = ? AND owner = ? AND id = ?",
+        (rec.operation, *rec.key, undone["id"]),
+    )
+    rec.db.run(
+        "DELETE FROM jobs WHERE tenant = ? AND owner = ? AND op = ? AND kind = 'remember'", (*rec.key, undone["id"])
+    )
+    if undone["verb"] == "undo":
+        for operation in orjson.loads(undone["payload"])["undone"]:
+            rec.db.run(
+                "UPDATE operations SET undone_by = NULL WHERE tenant = ? AND owner = ? AND id = ?",
+                (*rec.key, operation),
+            )
