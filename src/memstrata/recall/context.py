@@ -30,7 +30,7 @@ from memstrata.recall.material import (
     turns_in_session,
 )
 from memstrata.recall.recall import Found, find, make_ask
-from memstrata.recall.render import Frame, context_id, hit_line, turn_line
+from memstrata.recall.render import Frame, context_id, hit_line, turn_line, words_of
 from memstrata.recall.tokens import count_tokens, load_encoding
 from memstrata.store.base import Db
 from memstrata.store.rows import evidence_of
@@ -40,6 +40,7 @@ T = TypeVar("T")
 
 STRATEGIES: tuple[ContextStrategy, ...] = ("hybrid", "window", "summary", "retrieval", "full")
 RECALLING = ("hybrid", "retrieval")
+TURN_TOKENS = 8  # no turn takes fewer: a speaker, a date and a time
 
 
 async def make_context(
@@ -69,8 +70,8 @@ async def make_context(
     if strategy in RECALLING:
         # The last turns are shown, but those the budget leaves out must be found: so none is excluded beforehand.
         asking = scope if strategy == "retrieval" else replace(scope, session=None)
-        ask = make_ask(engine, query, k=k + len(material.turns), now=asked_at, tz=tz)
-        hits = (await find(engine, asking, ask)).hits
+        ask = make_ask(engine, query, k=k, now=asked_at, tz=tz)
+        hits = (await find(engine, asking, replace(ask, k=k + len(material.turns)))).hits
     elif not isinstance(query, str):
         raise InputError(f"query must be a text, not {type(query).__name__}")
     frame = Frame(context_id(scope, query, strategy, asked_at), asked_at)
@@ -95,7 +96,7 @@ def _gather(db: Db, engine: Engine, scope: Scope, strategy: ContextStrategy, max
     """The turns and page summaries that a strategy may show."""
     settings = engine.settings
     if strategy == "full":
-        return transcript(db, scope, limit=max_tokens)
+        return transcript(db, scope, limit=1 + max_tokens // TURN_TOKENS)
     if strategy == "retrieval":
         return Material()
     if strategy == "summary":
@@ -165,7 +166,7 @@ class _Filling:
         shown = {place_of(turn) for turn in self.turns}
         if hit.evidence and all(place_of(turn) in shown for turn in hit.evidence):
             return True
-        return any(hit.text in page.hit.text for page in self.pages)
+        return any(words_of(hit) in page.hit.text for page in self.pages)
 
     def _drop_one(self) -> None:
         """Leave out what matters least: the last memory, then the last page, then the oldest turn."""

@@ -157,8 +157,9 @@ def transcript(db: Db, scope: Scope, *, limit: int) -> Material:
         (*key_of(scope), *(() if scope.agent is None else (scope.agent,)), limit),
     )
     turns = [turn_of(row) for row in reversed(rows)]
-    own = [turn for turn in turns if turn.session == scope.session]
-    return Material(turns=own, earlier=[turn for turn in turns if turn.session != scope.session])
+    session = scope.session or ""
+    own = [turn for turn in turns if turn.session == session]
+    return Material(turns=own, earlier=[turn for turn in turns if turn.session != session])
 
 
 def pages_of_places(db: Db, scope: Scope, places: Iterable[Place]) -> tuple[int, ...]:

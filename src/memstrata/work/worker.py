@@ -54,6 +54,7 @@ class Worker:
     _again: bool = False
     _stopping: bool = False
     _indexing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _working: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def poke(self) -> None:
         """Start working in the background, unless that is going on already."""
@@ -79,13 +80,17 @@ class Worker:
             await asyncio.wait([self._task])
 
     async def run_due(self, *, owner: str | None = None, progress: Progress | None = None) -> Done:
-        """Work until nothing is due (of one owner, or of all)."""
+        """Work until nothing is due (of one owner, or of all).
+
+        Runs of one worker follow one another: they share its leases, which would not keep them apart.
+        """
         done = Done()
-        while not self._stopping:
-            if await self._index_round(done, owner, progress):
-                continue
-            if not await self._ordered_round(done, owner, progress):
-                break
+        async with self._working:
+            while not self._stopping:
+                if await self._index_round(done, owner, progress):
+                    continue
+                if not await self._ordered_round(done, owner, progress):
+                    break
         return done
 
     async def index_now(self, owner: str) -> None:
