@@ -1,4 +1,8 @@
-"""Erase: everything of a subject goes, from every table and from the bytes of the files."""
+"""Erasing a subject: every row of its owner goes, and then every byte of those rows leaves the store's files.
+
+The rows go in one transaction, which also notes that a scrub is due. A crash, or a reader that still holds old pages,
+therefore loses nothing: the next erasure or `maintain` ends what is pending.
+"""
 
 from __future__ import annotations
 
@@ -6,56 +10,48 @@ from memstrata.engine import Engine
 from memstrata.store.base import Db
 from memstrata.store.read import key_of
 from memstrata.store.rows import dump, to_us
+from memstrata.store.tables import OWNED
 from memstrata.types import Erasure, Scope
 
-# Every table that holds rows of an owner, as the receipt counts them. A test holds it against the schema.
-OWNED = (
-    "turns",
-    "notes",
-    "pages",
-    "sessions",
-    "evidence",
-    "links",
-    "names",
-    "decisions",
-    "operations",
-    "changes",
-    "jobs",
-    "served",
-    "units",
-    "postings",
-    "vectors",
-    "scopes",
-    "owners",
-)
-PENDING = "scrub_pending"  # in `meta`: deleted bytes wait for another reader to leave
+PENDING = "scrub_pending"  # key in `meta`; its value is the last erasure that waits
 
 
 async def erase(engine: Engine, scope: Scope) -> Erasure:
-    operation, now = engine.operation_id(), engine.now()
+    """Remove everything of the scope's owner. See `AsyncMemory.erase`.
+
+    What stays is an erasure record with the number of rows of each table and nothing of the subject.
+    """
+    operation, now, key = engine.operation_id(), engine.now(), key_of(scope)
 
     def write(db: Db) -> dict[str, int]:
-        counts = {
-            table: db.run(f"DELETE FROM {table} WHERE tenant = ? AND owner = ?", key_of(scope)) for table in OWNED
-        }
+        counts = delete_owner(db, key)
         db.run(
             "INSERT INTO erasures (tenant, id, at, counts) VALUES (?, ?, ?, ?)",
             (scope.tenant, operation, to_us(now), dump(counts)),
         )
-        db.run("INSERT INTO meta (key, value) VALUES (?, '1') ON CONFLICT DO NOTHING", (PENDING,))
+        db.run(
+            "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+            (PENDING, operation),
+        )
         return counts
 
     counts = await engine.store.write(write)
     engine.drop_index(scope)
-    return Erasure(operation, now, counts, await finish_pending(engine))
+    return Erasure(operation, now, counts, complete=await finish_pending(engine))
+
+
+def delete_owner(db: Db, key: tuple[str, str]) -> dict[str, int]:
+    """Delete every row of a (tenant, owner); returns how many went, by table."""
+    return {table: db.run(f"DELETE FROM {table} WHERE tenant = ? AND owner = ?", key) for table in OWNED}
 
 
 async def finish_pending(engine: Engine) -> bool:
-    """Rewrite the files where an erasure still waits for it; False while another reader pins the old pages."""
-    pending = await engine.store.read(lambda db: db.one("SELECT 1 FROM meta WHERE key = ?", (PENDING,)))
-    if pending is None:
+    """Scrub the files when an erasure still waits for it; True when none waits any more."""
+    row = await engine.store.read(lambda db: db.one("SELECT value FROM meta WHERE key = ?", (PENDING,)))
+    if row is None:
         return True
     if not await engine.store.scrub():
         return False
-    await engine.store.write(lambda db: db.run("DELETE FROM meta WHERE key = ?", (PENDING,)))
-    return await engine.store.scrub()
+    # A later erasure that came during the scrub has written its own id: it stays pending.
+    await engine.store.write(lambda db: db.run("DELETE FROM meta WHERE key = ? AND value = ?", (PENDING, row["value"])))
+    return True
