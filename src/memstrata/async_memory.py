@@ -21,6 +21,7 @@ from memstrata.intake.redact import Redactor
 from memstrata.intake.scope import scope_of
 from memstrata.ledger import erase, explain, notes, receipts, stats, undo
 from memstrata.recall import context, profile, recall
+from memstrata.recall.recall import Found
 from memstrata.settings import Settings, load_settings
 from memstrata.store.base import Store
 from memstrata.store.sqlite import SqliteStore
@@ -282,9 +283,7 @@ class AsyncMemory:
             self._touch(scope, found, used)
         return result
 
-    def _touch(
-        self, scope: Scope, found: recall.Found, used: Sequence[str] | None = None, *, served: bool = False
-    ) -> None:
+    def _touch(self, scope: Scope, found: Found, used: Sequence[str] | None = None, *, served: bool = False) -> None:
         notes_, pages = found.notes, found.pages
         if used is not None:
             wanted = set(used)

@@ -205,6 +205,7 @@ def _resolve(
             reason = f"{verdict.reason}; {resolution.reason}"
             if outcome == "deferred":
                 return "deferred", reason, None
+            plan.put(rival)  # it takes the evidence
             plan.links.append(Link(rival.id, note.id, "supersedes", 1.0, resolution.reason))
             closed = replace(
                 note,

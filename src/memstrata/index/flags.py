@@ -1,4 +1,4 @@
-"""What a chunk holds that answers a kind of question: words of time ("when ...?"), proper nouns ("who ...?"), a question."""
+"""What a chunk holds that answers a kind of question: words of time ("when?"), proper nouns ("who?"), a question."""
 
 from __future__ import annotations
 

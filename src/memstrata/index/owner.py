@@ -240,7 +240,8 @@ class OwnerIndex:
             loaded[PAGE].append((row["unit"], self._put_page(row)))
         for row in db.all(
             "SELECT u.no AS unit, u.length, x.no, x.agent, x.session, x.state, x.speaker, x.said_at, x.recorded_at,"
-            " x.event_start, x.event_end, x.valid_from, x.valid_to, x.last_access, x.rate, x.pinned, x.id, x.superseded_by"
+            " x.event_start, x.event_end, x.valid_from, x.valid_to, x.last_access, x.rate, x.pinned, x.id,"
+            " x.superseded_by"
             f" FROM units u {join.format('notes')} {where} 0 ORDER BY u.no",
             since,
         ):
@@ -384,7 +385,8 @@ def _dots(query: Floats, vectors: Floats) -> Floats:
     it waits longer than it computes (measured: 8 times slower on two busy cores)."""
     if not len(vectors):
         return np.zeros(0, dtype=np.float32)
-    return np.asarray(simsimd.cdist(query[None, :], vectors, metric="dot"), dtype=np.float32)[0]
+    found: Floats = np.asarray(simsimd.cdist(query[None, :], vectors, metric="dot"), dtype=np.float32)[0]
+    return found
 
 
 def sketch(vectors: Floats) -> NDArray[np.uint64]:

@@ -210,7 +210,9 @@ def _clean(engine: Engine, name: str, text: object) -> str:
 def _edited(note: Note, edits: Mapping[str, Any]) -> Note:
     """The note with the edits, and what follows from a new content: its names, slot, polarity and language."""
     edited = tuple(sorted({*note.edited, *edits}))
-    values = {name: tuple(value) if name in ("keywords", "tags") else value for name, value in edits.items()}
+    values: dict[str, Any] = {
+        name: tuple(value) if name in ("keywords", "tags") else value for name, value in edits.items()
+    }
     new = replace(note, **values, edited=edited)
     if "content" not in edits:
         return new

@@ -132,17 +132,15 @@ def _notes_with_new_texts(db: Db, key: Key, changes: Sequence[Row]) -> list[Note
         if any(name in before for name in TEXTS):
             texts.setdefault(int(change["ref"]), {}).update({name: before[name] for name in TEXTS if name in before})
     notes = notes_by_no(db, key, texts, texts=False)
-    return [
-        replace(
-            notes[no],
-            **{
+    changed: list[Note] = []
+    for no, values in texts.items():
+        if no in notes:
+            fields: dict[str, Any] = {
                 name: tuple(orjson.loads(value)) if name in ("keywords", "tags") else value
                 for name, value in values.items()
-            },
-        )
-        for no, values in texts.items()
-        if no in notes
-    ]
+            }
+            changed.append(replace(notes[no], **fields))
+    return changed
 
 
 # doing it -------------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Fusion: features to one score in [0, 1], for turns, notes and pages alike; the coefficients are in data/fusion.toml."""
+"""Fusion: features to one score in [0, 1] for turns, notes and pages; the coefficients are in data/fusion.toml."""
 
 from __future__ import annotations
 
@@ -52,8 +52,9 @@ def fuse(index: OwnerIndex, legs: Legs, weight: Floats) -> Floats:
     for name, values in legs.features.items():
         turns += coefficient[name] * values
     raw[legs.turns.units] = turns
-    alone = sum(coefficient[name] for name in OWN_COVERAGE) * legs.coverage
-    alone = alone + sum(coefficient[name] for name in OWN_COSINE) * np.maximum(legs.cosine, 0.0)
+    alone = np.zeros(index.count + 1, dtype=np.float32)
+    alone += sum(coefficient[name] for name in OWN_COVERAGE) * legs.coverage
+    alone += sum(coefficient[name] for name in OWN_COSINE) * np.maximum(legs.cosine, 0.0)
     meta = index.meta
     pages = np.flatnonzero(meta["kind"] == PAGE)
     raw[pages] = alone[pages]

@@ -19,7 +19,8 @@ _MONTH_CJK = re.compile(r"(?<!\d)(1[0-2]|[1-9])月")
 _YEAR = re.compile(r"(?<!\d)((?:19|20)\d\d)(?!\d)")
 _DAY = re.compile(r"(?<![\d:])([12]\d|3[01]|[1-9])(?:st|nd|rd|th)?(?![\d:月年])")
 _WHEN = re.compile(
-    r"^\W*(?:when|how long|since when|(?:what|which) (?:year|month|date|day))\b|いつ|何[年月日]|什么时候|何时|哪[年月天]",
+    r"^\W*(?:when|how long|since when|(?:what|which) (?:year|month|date|day))\b"
+    r"|いつ|何[年月日]|什么时候|何时|哪[年月天]",
     re.IGNORECASE,
 )
 _NAME = re.compile(

@@ -134,13 +134,13 @@ def _states(db: Db, index: OwnerIndex, scope: Scope, view: View) -> NDArray[np.b
     """Current notes and turns that are not hidden; superseded ones where the view asks for the past or for them."""
     meta = index.meta
     note = meta["kind"] == NOTE
-    allowed = np.where(note, meta["state"] == 0, meta["hidden"] == 0)
+    allowed: NDArray[np.bool_] = np.where(note, meta["state"] == 0, meta["hidden"] == 0)
     if view.include_superseded:
-        return np.where(note, meta["state"] <= 1, (meta["hidden"] & 1) == 0)
+        return np.asarray(np.where(note, meta["state"] <= 1, (meta["hidden"] & 5) == 0), dtype=np.bool_)
     if view.as_of is not None:
         at = to_us(view.as_of)
         held = (meta["valid_from"] <= at) & (at < meta["valid_to"]) & (meta["state"] <= 1)
-        return np.where(note, held, ((meta["hidden"] & 1) == 0) & (meta["at"] <= at))
+        return np.asarray(np.where(note, held, ((meta["hidden"] & 5) == 0) & (meta["at"] <= at)), dtype=np.bool_)
     if view.known_at is not None:
         at = to_us(view.known_at)
         for old, new in index.successors():

@@ -92,7 +92,7 @@ def make_ask(
     if isinstance(tags, str):
         raise InputError("tags must be a list of words")
     zone_name = tz or engine.settings.tz
-    times = {
+    times: dict[str, Any] = {
         name: None if value is None else parse_time(value, tz=zone_name, what=name)
         for name, value in (("since", since), ("until", until), ("as_of", as_of), ("known_at", known_at))
     }

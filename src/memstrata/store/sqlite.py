@@ -250,7 +250,7 @@ class SqliteStore:
             pages = await self.read(lambda db: db.one("PRAGMA page_count"))
             unit = await self.read(lambda db: db.one("PRAGMA page_size"))
             return int(pages[0]) * int(unit[0]) if pages and unit else 0
-        return sum(path.stat().st_size for suffix in ("", "-wal") if (path := Path(self.path + suffix)).exists())
+        return await asyncio.to_thread(_bytes_on_disk, self.path)
 
     async def close(self) -> None:
         if self._closed:
@@ -262,6 +262,10 @@ class SqliteStore:
             await asyncio.to_thread(self._pool.shutdown)
         for connection in [*self._readers, self._writer]:
             connection.close()
+
+
+def _bytes_on_disk(path: str) -> int:
+    return sum(part.stat().st_size for suffix in ("", "-wal") if (part := Path(path + suffix)).exists())
 
 
 def _statements(script: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The worker: takes due jobs until nothing is left to do. One runs in each open memory, `memstrata worker` is another."""
+"""The worker: takes due jobs until nothing is left to do. One runs in each open memory."""
 
 from __future__ import annotations
 
