@@ -10,6 +10,7 @@ MemstrataError
 ├── NotFoundError         no such note, page, turn, decision or operation in this scope
 ├── ConflictError         the store changed, or an id or key was used before with other content
 │   ├── IdempotencyError  the same idempotency key with another payload
+│   ├── ReplayError       the log alone no longer gives this store
 │   └── UndoError         later operations changed the same rows; lists them
 ├── StoreError            the file or server behind the store
 │   ├── StoreFormatError  not a memstrata store, damaged, or of a newer version
@@ -97,6 +98,10 @@ class UndoError(ConflictError):
     def __init__(self, message: str, *, blockers: tuple[str, ...] = ()) -> None:
         super().__init__(message)
         self.blockers = blockers
+
+
+class ReplayError(ConflictError):
+    """The operation log alone no longer gives this store: something in it went for good, or was not logged."""
 
 
 class StoreError(MemstrataError):

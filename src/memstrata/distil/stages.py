@@ -83,7 +83,10 @@ def still_queued(db: Db, jobs: Sequence[Job]) -> list[Job]:
     return [
         job
         for job in jobs
-        if db.one("SELECT 1 FROM jobs WHERE tenant = ? AND owner = ? AND no = ?", (job.tenant, job.owner, job.no))
+        if db.one(
+            "SELECT 1 FROM jobs WHERE tenant = ? AND owner = ? AND no = ? AND op = ?",
+            (job.tenant, job.owner, job.no, job.operation),
+        )
         is not None
     ]
 

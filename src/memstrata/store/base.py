@@ -51,6 +51,10 @@ class Store(Protocol):
         """After an erasure: rewrite what holds deleted bytes. False while other readers still pin the old pages."""
         ...
 
+    async def integrity(self) -> list[str]:
+        """What is wrong with the files themselves, as the database tells; empty when nothing is."""
+        ...
+
     async def size(self) -> int:
         """Bytes on the disk."""
         ...

@@ -37,11 +37,17 @@ class Counters:
 
 
 def load_counters(db: Db, tenant: str, owner: str) -> Counters:
-    """The counters of an owner, who is created when new."""
+    """The counters of an owner, who is created when new.
+
+    An owner that comes again after an erasure starts at another epoch, so that no process takes what it still has in
+    memory for this one's.
+    """
     row = db.one(f"SELECT {', '.join(COLUMNS)} FROM owners WHERE tenant = ? AND owner = ?", (tenant, owner))
     if row is None:
-        db.run("INSERT INTO owners (tenant, owner) VALUES (?, ?)", (tenant, owner))
-        return Counters()
+        erased = db.one("SELECT count(*) AS n FROM erasures WHERE tenant = ?", (tenant,))
+        counters = Counters(epoch=erased["n"] if erased else 0)
+        db.run("INSERT INTO owners (tenant, owner, epoch) VALUES (?, ?, ?)", (tenant, owner, counters.epoch))
+        return counters
     return Counters(*row)
 
 

@@ -165,3 +165,9 @@ CREATE TABLE vectors (
   model TEXT NOT NULL, dim INTEGER NOT NULL, flags INTEGER NOT NULL, vector BLOB NOT NULL,
   UNIQUE (tenant, owner, unit, chunk)
 );
+
+-- Vectors of another model on their way in: `reembed` fills them text by text and puts them in place in one transaction.
+CREATE TABLE next_vectors (
+  tenant TEXT NOT NULL, owner TEXT NOT NULL, model TEXT NOT NULL, digest BLOB NOT NULL, vector BLOB NOT NULL,
+  PRIMARY KEY (tenant, owner, model, digest)
+) WITHOUT ROWID;

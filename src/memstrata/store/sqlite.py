@@ -28,6 +28,7 @@ APPLICATION_ID = 0x6D737472  # "mstr": tells our files from other SQLite databas
 BUSY_SECONDS = 30.0
 GROUP = 64  # at most so many callers share one commit
 READERS = 4
+SCRUB_WAIT_MS = 2000  # how long a scrub waits for readers of old pages
 _memory_names = itertools.count()
 
 
@@ -240,10 +241,21 @@ class SqliteStore:
     def _checkpoint(self) -> bool:
         if self._in_memory:
             return True
-        with typed_errors(self.path), contextlib.closing(_connect(self._target)) as connection:
-            connection.execute("VACUUM")
-            busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        try:
+            with typed_errors(self.path), contextlib.closing(_connect(self._target)) as connection:
+                connection.execute("VACUUM")  # pages keep remnants of cells that moved: they are written anew
+                connection.execute(f"PRAGMA busy_timeout = {SCRUB_WAIT_MS}")
+                busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        except (StoreBusyError, StoreFullError):
+            return False
         return not busy
+
+    async def integrity(self) -> list[str]:
+        def read(db: Db) -> list[str]:
+            return [str(row[0]) for row in db.all("PRAGMA integrity_check")]
+
+        faults = await self.read(read)
+        return [] if faults == ["ok"] else faults
 
     async def size(self) -> int:
         if self._in_memory:

@@ -21,5 +21,5 @@ TRUTH = (
     "jobs",
     "served",
 )
-DERIVED = ("units", "postings", "vectors")
+DERIVED = ("units", "postings", "vectors", "next_vectors")
 OWNED = TRUTH + DERIVED

@@ -14,6 +14,7 @@ from itertools import groupby
 from memstrata.clock import SetClock
 from memstrata.engine import Engine
 from memstrata.intake.times import parse_time
+from memstrata.ledger.erase import finish_pending
 from memstrata.ledger.purge import purge_closed
 from memstrata.store.base import Db, Row
 from memstrata.store.rows import to_us
@@ -51,6 +52,7 @@ async def maintain(engine: Engine, worker: Worker, now: datetime | str | None) -
     done = await worker.run_due()
     forgotten = await sweep(engine, at)
     purged = await purge_closed(engine, at - timedelta(days=engine.settings.grace_days))
+    await finish_pending(engine)
     return {
         "sessions": sessions,
         "pages": pages,

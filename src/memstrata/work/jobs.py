@@ -34,6 +34,7 @@ class Job:
     agent: str
     payload: Mapping[str, Any]
     attempts: int
+    operation: str  # that queued it: numbers start again when an owner comes back after an erasure
 
 
 def _job(row: Row) -> Job:
@@ -45,6 +46,7 @@ def _job(row: Row) -> Job:
         row["agent"],
         orjson.loads(row["payload"]),
         row["attempts"],
+        row["op"],
     )
 
 
@@ -98,7 +100,10 @@ def job_of_operation(db: Db, key: tuple[str, str], operation: str) -> Job | None
 def complete(db: Db, jobs: Sequence[Job]) -> None:
     """Take done jobs off the queue; belongs in the transaction that commits their work."""
     for job in jobs:
-        db.run("DELETE FROM jobs WHERE tenant = ? AND owner = ? AND no = ?", (job.tenant, job.owner, job.no))
+        db.run(
+            "DELETE FROM jobs WHERE tenant = ? AND owner = ? AND no = ? AND op = ?",
+            (job.tenant, job.owner, job.no, job.operation),
+        )
 
 
 def postpone(db: Db, jobs: Sequence[Job], error: str, now: datetime, settings: Settings) -> None:
@@ -108,7 +113,7 @@ def postpone(db: Db, jobs: Sequence[Job], error: str, now: datetime, settings: S
         delay = timedelta(seconds=settings.job_backoff_seconds * 2 ** (attempts - 1))
         db.run(
             "UPDATE jobs SET state = ?, attempts = ?, run_after = ?, error = ?"
-            " WHERE tenant = ? AND owner = ? AND no = ?",
+            " WHERE tenant = ? AND owner = ? AND no = ? AND op = ?",
             (
                 "failed" if attempts >= settings.job_attempts else "queued",
                 attempts,
@@ -117,6 +122,7 @@ def postpone(db: Db, jobs: Sequence[Job], error: str, now: datetime, settings: S
                 job.tenant,
                 job.owner,
                 job.no,
+                job.operation,
             ),
         )
 
