@@ -1,0 +1,117 @@
+"""What many tests share: a memory on a set clock whose pages cool at the first recall, and a look at its raw rows."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memstrata import Memory, Note, Receipt, SetClock
+
+NOW = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
+SOON_COOL = {"alpha": 0.5, "beta": 0.55}  # a page is due one tick after it was made
+
+
+@dataclass
+class Bench:
+    """A memory in a file of its own. `worker=False`: queued work is done by `flush` and `distil`, never in between."""
+
+    path: Path
+    clock: SetClock = field(default_factory=lambda: SetClock(NOW))
+    settings: dict[str, Any] = field(default_factory=dict)
+    memory: Memory = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.memory = self.open()
+
+    def open(self, **other: Any) -> Memory:
+        """One more memory on the same file."""
+        settings = {"embedder": "hashing", "worker": False, "clock": self.clock, **SOON_COOL, **self.settings, **other}
+        return Memory(self.path, **settings)
+
+    def reopen(self, **other: Any) -> None:
+        self.memory.close()
+        self.memory = self.open(**other)
+
+    def rows(self, sql: str, *params: object) -> list[dict[str, Any]]:
+        """Rows as they lie in the file."""
+        with closing(sqlite3.connect(self.path)) as db:
+            db.row_factory = sqlite3.Row
+            return [dict(row) for row in db.execute(sql, params)]
+
+    def decisions(self) -> list[dict[str, Any]]:
+        """Every stored decision, as it was written."""
+        return [json.loads(row["body"]) for row in self.rows("SELECT body FROM decisions ORDER BY decided_at, op, n")]
+
+    def distil(self, **scope: Any) -> None:
+        """End the scope's sessions, cool its pages by touching recalls, and do all queued work."""
+        owner = f"u:{scope['user_id']}" if scope.get("user_id") else f"a:{scope['agent_id']}"
+        for row in self.rows("SELECT agent, session FROM sessions WHERE owner = ? AND hot > 0", owner):
+            of_user = scope.get("user_id") is not None
+            self.memory.end_session(
+                user_id=scope.get("user_id"),
+                agent_id=(row["agent"] or None) if of_user else scope["agent_id"],
+                session_id=row["session"] or None,
+            )
+        self.memory.flush()
+        for _ in range(20):
+            warm = self.rows("SELECT agent FROM pages WHERE owner = ? AND state = 'warm'", owner)
+            if not warm:
+                return
+            agent = scope.get("agent_id") or warm[0]["agent"] or None
+            self.memory.recall("?", user_id=scope.get("user_id"), agent_id=agent, k=1)
+            self.memory.flush()
+        raise AssertionError(f"pages of {owner} did not cool")
+
+    def notes(self, *, all_states: bool = False, **scope: Any) -> list[Note]:
+        """All notes of a scope, in the order they were made."""
+        found: list[Note] = []
+        cursor = None
+        while True:
+            page = self.memory.list(
+                **scope, include_superseded=all_states, include_forgotten=all_states, limit=100, cursor=cursor
+            )
+            found.extend(page)
+            cursor = page.cursor
+            if cursor is None:
+                return found
+
+    def tell(self, *texts: str, user_id: str = "ana", **more: Any) -> Receipt:
+        """A user's turns, distilled at once."""
+        receipt = self.memory.add([{"role": "user", "content": text} for text in texts], user_id=user_id, **more)
+        self.distil(user_id=user_id)
+        return self.memory.receipt(receipt.operation, user_id=user_id)
+
+    def files(self) -> dict[str, bytes]:
+        """The raw bytes of the store and everything beside it."""
+        return {file.name: file.read_bytes() for file in self.path.parent.iterdir() if file.is_file()}
+
+
+@pytest.fixture
+def make_bench(tmp_path: Path) -> Iterator[Callable[..., Bench]]:
+    """Opens benches, each in a folder of its own; settings by keyword."""
+    benches: list[Bench] = []
+
+    def make(**settings: Any) -> Bench:
+        folder = tmp_path / f"bench{len(benches)}"
+        folder.mkdir()
+        clock = settings.pop("clock", None) or SetClock(NOW)
+        benches.append(Bench(folder / "memory.db", clock, settings))
+        return benches[-1]
+
+    yield make
+    for bench in benches:
+        bench.memory.close()
+
+
+@pytest.fixture
+def bench(make_bench: Callable[..., Bench]) -> Bench:
+    """A new memory with the hashing embedder on a set clock."""
+    return make_bench()
