@@ -120,6 +120,8 @@ def _getter(name: str) -> Callable[[Mapping[str, Any]], Any]:
     if name in FIELDS:
         return lambda fields: fields[name]
     path = name.removeprefix("metadata.").split(".")
+    if not all(path):
+        raise FilterError(f"filters: {name!r} names no field and no metadata")
 
     def metadata(fields: Mapping[str, Any]) -> Any:
         value: Any = fields["metadata"]
@@ -138,7 +140,9 @@ def _operator(get: Callable[[Mapping[str, Any]], Any], operator: object, wanted:
     operator = str(operator)
     if operator in ("in", "nin") and (isinstance(wanted, str) or not isinstance(wanted, Sequence)):
         raise FilterError(f"{where}.{operator} takes a list, not {wanted!r}")
-    if name in TIMES and operator != "contains":
+    if name in TIMES:
+        if operator == "contains":
+            raise FilterError(f"{where}: a time contains nothing; use gte and lt")
         wanted = [_instant(item, where) for item in wanted] if operator in ("in", "nin") else _instant(wanted, where)
     compare = OPERATORS[operator]
     return lambda fields: compare(get(fields), wanted)
@@ -168,9 +172,14 @@ def _ordered(test: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
 
 
 def _contains(have: Any, wanted: Any) -> bool:
+    """A part of a text, an item of a list or a key of a mapping; letter case does not count, as for tags."""
     if isinstance(have, str):
         return isinstance(wanted, str) and wanted.casefold() in have.casefold()
-    return isinstance(have, Sequence | Mapping) and wanted in have
+    return isinstance(have, Sequence | Mapping) and any(_folded(item) == _folded(wanted) for item in have)
+
+
+def _folded(value: Any) -> Any:
+    return value.casefold() if isinstance(value, str) else value
 
 
 OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
