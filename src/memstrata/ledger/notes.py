@@ -24,6 +24,7 @@ from memstrata.recall.filters import compile_filter, note_fields
 from memstrata.store.base import Db
 from memstrata.store.read import key_of, note_by_id, notes_by_no
 from memstrata.store.rows import dump, from_us, to_us
+from memstrata.text.keywords import keywords as keywords_in
 from memstrata.text.language import detect
 from memstrata.text.names import names as names_in
 from memstrata.text.tokens import statement_key
@@ -220,9 +221,11 @@ def _edited(note: Note, edits: Mapping[str, Any]) -> Note:
     said = new.content.removeprefix(prefix) if note.speaker else new.content
     language = detect(said)
     cues = cues_of(said, language)
+    named = names_in(said, speaker=note.speaker)
     return replace(
         new,
-        names=names_in(said, speaker=note.speaker),
+        names=named,
+        keywords=new.keywords if "keywords" in edited else keywords_in(said, named=named),
         slot=slot_of(said, note.speaker, language),
         negated=cues.negated,
         language=language,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from memstrata.store.kinds import NOTE, TURN
 from memstrata.store.rows import to_us
 
 Floats = NDArray[np.float32]
+Array = TypeVar("Array", bound=NDArray[Any])
 GATE_WORDS = 80.0
 AROUND_STEPS, AROUND_DECAY = 8, 0.8
 DAY_US = 86_400_000_000
@@ -122,9 +124,9 @@ def _lend(index: OwnerIndex, coverage: Floats, cosine: Floats, weight: Floats) -
     return lent_coverage, lent_cosine
 
 
-def _shift(values: Floats, by: int) -> Floats:
+def _shift(values: Array, by: int) -> Array:
     """values[..., i - by] at i; 0 beyond the ends."""
-    moved = np.zeros_like(values)
+    moved: Array = np.zeros_like(values)
     if by > 0:
         moved[..., by:] = values[..., :-by]
     else:
@@ -179,9 +181,9 @@ def _turn_features(
 
 def _speaker(index: OwnerIndex, turns: TurnOrder, query: Query) -> Floats:
     if len(query.speakers) == 1:
-        return (turns.speaker == index.speakers.get(query.speakers[0])).astype(np.float32)
+        return np.asarray(turns.speaker == index.speakers.get(query.speakers[0]), dtype=np.float32)
     if query.first_person:
-        return (turns.speaker != index.speakers.get("assistant")).astype(np.float32)
+        return np.asarray(turns.speaker != index.speakers.get("assistant"), dtype=np.float32)
     return np.zeros(len(turns.units), dtype=np.float32)
 
 
@@ -226,7 +228,7 @@ def _day(times: NDArray[np.int64], fits: NDArray[np.bool_], query: Query, is_eve
     in_month = (days - days.astype("datetime64[M]").astype("datetime64[D]")).astype(np.int64) + 1
     late = in_month - query.days[0]
     if is_event:
-        return (fits & (late == 0)).astype(np.float32)
+        return np.asarray(fits & (late == 0), dtype=np.float32)
     result[fits & (late >= -1) & (late <= 7)] = 0.5
     result[fits & (late >= 0) & (late <= 1)] = 1.0
     return result

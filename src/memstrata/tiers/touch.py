@@ -82,7 +82,8 @@ def apply_touch(engine: Engine, rec: Recorder, touch: Touch) -> None:
             refresh_weight(rec, no, row["kind"], bool(row["pinned"]), engine.settings)
         if touch.served:
             rec.db.run(
-                "INSERT INTO served (tenant, owner, agent, session, note) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                "INSERT INTO served (tenant, owner, agent, session, note) VALUES (?, ?, ?, ?, ?)"
+                " ON CONFLICT DO NOTHING",
                 (*rec.key, agent, touch.scope.session or "", no),
             )
     touch_pages(rec, agent, touch.pages, engine.settings)
