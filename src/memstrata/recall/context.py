@@ -31,7 +31,7 @@ from memstrata.recall.material import (
 )
 from memstrata.recall.recall import Found, find, make_ask
 from memstrata.recall.render import Frame, context_id, hit_line, turn_line, words_of
-from memstrata.recall.tokens import count_tokens, load_encoding
+from memstrata.recall.tokens import count_tokens, load_tokenizer
 from memstrata.store.base import Db
 from memstrata.store.rows import evidence_of
 from memstrata.types import Context, ContextStrategy, Hit, Scope, Turn
@@ -64,7 +64,7 @@ async def make_context(
     if isinstance(max_tokens, bool) or not isinstance(max_tokens, int) or max_tokens < 1:
         raise InputError(f"max_tokens must be a whole number from 1 on, not {max_tokens!r}")
     asked_at = _asked_at(engine, now, tz)
-    await asyncio.to_thread(load_encoding)
+    await asyncio.to_thread(load_tokenizer)
     material = await engine.store.read(lambda db: _gather(db, engine, scope, strategy, max_tokens))
     hits: tuple[Hit, ...] = ()
     if strategy in RECALLING:
