@@ -46,7 +46,7 @@ def opened(store: Path, embedder: str | None = None) -> Iterator[Memory]:
     """The memory at a path, with its queued work done before the command ends."""
     from memstrata import Memory
 
-    with Memory(store, **({} if embedder is None else {"embedder": embedder}), worker=False) as memory:
+    with Memory(store, embedder=embedder, worker=False) as memory:
         yield memory
 
 

@@ -111,8 +111,7 @@ def locomo(
     data = load_locomo(path)
     if limit is not None:
         data = replace(data, conversations=data.conversations[:limit])
-    settings = {} if embedder is None else {"embedder": embedder}
-    result = evaluate(data, lambda store: Memory(store, **settings), store=keep)
+    result = evaluate(data, lambda store: Memory(store, embedder=embedder), store=keep)
     as_json(to_json(result)) if json else print_report(result, Console(highlight=False))
 
 
