@@ -72,6 +72,23 @@ def test_one_heartbeat_alone_is_refused_too(bench: Any, language: str) -> None:
         assert direct.reason
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "New session with my therapist on Friday was really helpful for my anxiety.",
+        "Boot camp in Norway starts in May and I signed up with Tom.",
+        "Service started late at the new restaurant and my soup was cold.",
+        "Ping from accounting is my boss and she lives in Porto.",
+        "心跳有点快，医生说我需要做检查。",
+        "結婚式の準備が完了したので、来月京都で式を挙げます。",
+        "我已经开始学习法语了，每周三上课。",
+    ],
+)
+def test_what_only_sounds_like_a_machine_is_kept(bench: Any, text: str) -> None:
+    bench.tell(text)
+    assert [note.content for note in bench.notes(user_id="ana")] == [text]
+
+
 # 1, 3. Recalled memories fed back ---------------------------------------------------------------------------------------
 
 FACTS = {
@@ -102,8 +119,9 @@ def test_an_echo_of_a_served_memory_is_no_news(bench: Any, language: str) -> Non
     bench.distil(user_id="ana")
     assert [each.id for each in bench.notes(user_id="ana", all_states=True)] == [note.id]
     assert len(bench.memory.get(note.id, user_id="ana").evidence) == 1, "an echo is no evidence"
-    echoes = [each for each in bench.decisions() if each["rule"] == "echo"]
+    echoes = [each for each in bench.decisions() if each["rule"] in ("echo", "boilerplate")]
     assert len(echoes) >= 30
+    assert any(each["rule"] == "echo" for each in echoes)
     assert all(each["outcome"] == "rejected" and each["reason"] for each in echoes)
 
 
@@ -142,7 +160,8 @@ def test_the_system_message_is_never_a_source(bench: Any, prompt: str, said: str
     kept = " ".join(note.content + note.context for note in bench.notes(user_id="ana", all_states=True))
     assert not any(line.lstrip("- ") in kept for line in prompt.splitlines())
     of_system = [each for each in bench.decisions() if set(each["candidate"]["evidence"]) & system]
-    assert {(each["outcome"], each["rule"]) for each in of_system} == {("rejected", "system")}
+    assert {each["outcome"] for each in of_system} == {"rejected"}
+    assert {each["rule"] for each in of_system} <= {"system", "boilerplate"}
 
 
 def test_tool_calls_and_tool_results_are_no_sources(bench: Any) -> None:
@@ -424,7 +443,7 @@ def test_the_same_language_out_as_in(bench: Any, language: str) -> None:
     bench.tell(*texts, at=MONDAY)
     notes = bench.notes(user_id="ana", all_states=True)
     assert notes
-    allowed = set("".join(texts)) | set("0123456789-·|: \"…")
+    allowed = set("".join(texts)) | set('0123456789-·|: "…')
     for note in notes:
         assert set(note.content) <= allowed, note.content
         assert set(note.context) <= allowed, note.context

@@ -73,7 +73,7 @@ COMMAND: Final = re.compile(
     r"|^pretend (?:to be|that you|you)\b"
     r"|\b(?:store|save|write|add) (?:this|the following|that)\b[^.!?]{0,40}\b(?:in|to|into) (?:your "
     r"|the )?(?:long[- ]term )?memory\b"
-    r"|今後は?、?(?:あなた|必ず|常に|絶対)[^。]*(?:してください|しなければ|すること|しろ|せよ)"
+    r"|今後は?、?(?:あなた|必ず|常に|絶対)[^。]*(?:[てで](?:ください|下さい|くれ)|なければ|すること|しろ|せよ)"
     r"|あなたは(?:今から|これから)|として(?:振る舞|ふるま)"
     r"|从现在(?:开始|起)，?(?:你|请|必须)|從現在(?:開始|起)，?(?:你|請|必須)|(?:请)?记住，?你(?:是|必须|要)"
     r"|請?記住，?你(?:是|必須|要)|你现在是一个|你必须(?:始终|永远|总是|只)",
@@ -81,17 +81,28 @@ COMMAND: Final = re.compile(
 )
 
 HEARTBEAT: Final = re.compile(
-    r"^\W*(?:heartbeat(?:[_ ]?(?:ok|check|ack|poll))?|ping|pong|keep[- ]?alive|health ?check(?: ok)?"
-    r"|still alive|no[_ ]reply|ack)\W*$"
+    r"^\W*(?:heartbeat(?:[_ :-]*(?:ok|check|ack|poll|normal|alive|received))?|ping|pong|keep[- ]?alive"
+    r"|health ?check(?:[ :]*ok)?|still alive|no[_ ]reply|ack"
+    r"|(?:ハートビート|死活監視)\W*(?:ok|正常|受信|異常なし|チェック)?(?:です|しました)?"
+    r"|心跳(?:检测|檢測|检查|檢查|包|信号|信號)?\W*(?:ok|正常|成功|已收到)?)\W*$"
     r"|\bHEARTBEAT_OK\b|\bHEARTBEAT\.md\b",
     re.IGNORECASE,
 )
+# What may follow "session started": nothing, a time or a place, but no tale.
+_TAIL = r"(?:(?: ?[:,(–—-]| (?:at|on|for|id|to|from|in|successfully|and)\b)[^.!?\n]{0,80})?\W*$"
 BOILERPLATE: Final = re.compile(
-    r"^\W*(?:boot(?:ing|strap)?(?:ed|ing)?(?: (?:complete|up|sequence|ok))?"
-    r"|system (?:initiali[sz]ed|ready|online|boot\w*)|"
-    r"session (?:started|resumed|ended|initiali[sz]ed)|agent (?:started|ready|initiali[sz]ed|online)|context loaded|"
-    r"new session|conversation (?:started|reset)|memory (?:loaded|initiali[sz]ed)"
-    r"|(?:gateway|service|server) (?:started|restarted|connected))\b[^.!?\n]*\W*$"
+    r"^\W*(?:boot(?:ing|ed|strap(?:ped|ping)?)?(?: up)?(?: sequence)?(?: (?:complete[d]?|ok|done|finished))?"
+    r"|system (?:initiali[sz]ed|ready|online|boot\w*)(?:[.!] loading [\w ,]{1,40})?"
+    r"|loading (?:tools|plugins|skills|modules|context|memory|config\w*)"
+    r"|(?:new )?session(?: (?:started|resumed|ended|initiali[sz]ed|created))|new session"
+    r"|agent (?:started|ready|initiali[sz]ed|online)|context loaded"
+    r"|conversation (?:started|reset)|memory (?:loaded|initiali[sz]ed)"
+    rf"|(?:gateway|service|server) (?:started|restarted|connected)){_TAIL}"
+    r"|^\W*(?:(?:システム|セッション|会話|エージェント|サーバー|ゲートウェイ)[がをは]?)?"
+    r"(?:起動|再起動|開始|再開|終了|初期化|リセット|接続)(?:が?完了)?(?:いた|され|し)?(?:ました|完了|済み)?\W*$"
+    r"|^\W*(?:系统|系統|会话|會話|对话|對話|代理|服务器?|服務器?|网关|網關)?(?:已经|已經|已)?"
+    r"(?:启动|啟動|开始|開始|恢复|恢復|结束|結束|初始化|重置|重启|重啟|就绪|就緒|连接|連接)"
+    r"(?:完成|完毕|完畢|成功|了)?\W*$"
     r"|^\W*\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d[^\n]*\b(?:INFO|WARN(?:ING)?|ERROR|DEBUG|TRACE)\b"
     r"|^\W*(?:INFO|WARN(?:ING)?|ERROR|DEBUG|TRACE)\b\s*[:|\]]"
     r"|^\W*(?:relevant |recalled |retrieved |user |long[- ]term )*memor(?:y|ies)(?: context)?\s*:\W*$",

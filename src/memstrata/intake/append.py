@@ -43,7 +43,7 @@ def append(
     evidence of `remember`). Indexing them is for the caller to queue.
     """
     agent, session = rec.agent, rec.scope.session or ""
-    state = _session(rec, agent, session, to_us(at))
+    state = _session(rec, agent, session, to_us(min(message.at or at for message in messages)))
     outcomes: list[MessageOutcome] = []
     turns: list[Turn] = []
     _save_scope(rec, agent, max(to_us(message.at or at) for message in messages))
