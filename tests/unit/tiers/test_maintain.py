@@ -117,14 +117,16 @@ async def test_one_call_equals_a_hundred(tmp_path: Path) -> None:
             numbers = iter(range(10**6))
             memory._engine.operation_id = lambda numbers=numbers: f"op_{next(numbers):06}"  # type: ignore[misc]
             await memory.add(turns(100), user_id="u", session_id="s")
+            await remembered(memory, "I am tired and hungry today", kind="ephemeral")
             await memory.flush()
-            for days in (1, 300, 600):
+            for days in (1, 20, 60, 240):
                 clock.set(NOW + timedelta(days=days))
                 for _ in range(calls):
                     await memory.maintain()
             stores.append(await rows(memory))
             listed = await memory.list(user_id="u", include_forgotten=True)
             assert "forgotten" in {note.state for note in listed}
+            assert "purge" in {row[4] for row in stores[-1]["operations"]}
     assert stores[0] == stores[1]
 
 
