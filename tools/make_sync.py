@@ -24,12 +24,14 @@ from collections.abc import Coroutine, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 from memstrata.async_memory import AsyncMemory
 from memstrata.clock import Clock
 from memstrata.embed import Embedder
 from memstrata.errors import ClosedError
+from memstrata.ledger.check import Disagreement
+from memstrata.ledger.reindex import Progress
 from memstrata.settings import Settings
 from memstrata.store.base import Store
 from memstrata.types import (
@@ -106,7 +108,11 @@ def main() -> int:
         if isinstance(node, ast.AsyncFunctionDef) and not node.name.startswith("_") and node.name != "close":
             text += "\n" + method(node, lines) + "\n"
     formatted = subprocess.run(
-        [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(TARGET), "-"], input=text, capture_output=True, text=True, check=True
+        [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(TARGET), "-"],
+        input=text,
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout
     if "--check" in sys.argv:
         return 0 if TARGET.read_text(encoding="utf-8") == formatted else 1

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import IO, Any
 
 from memstrata.clock import Clock, SystemClock
 from memstrata.embed import Embedder, create_embedder
@@ -19,7 +19,9 @@ from memstrata.gate.policy import load_policy
 from memstrata.intake import add as intake
 from memstrata.intake.redact import Redactor
 from memstrata.intake.scope import scope_of
-from memstrata.ledger import erase, explain, notes, receipts, stats, undo
+from memstrata.ledger import check, erase, explain, export, importing, notes, receipts, reembed, reindex, stats, undo
+from memstrata.ledger.check import Disagreement
+from memstrata.ledger.reindex import Progress
 from memstrata.recall import context, profile, recall
 from memstrata.recall.recall import Found
 from memstrata.settings import Settings, load_settings
@@ -478,6 +480,110 @@ class AsyncMemory:
             raise ClosedError
         await self._touches.drain()
         return await maintain.maintain(self._engine, self._worker, now)
+
+    async def export(
+        self, target: str | Path | IO[Any], *, user_id: str | None = None, agent_id: str | None = None
+    ) -> dict[str, int]:
+        """Write the truth as JSON Lines: of one user, of one agent without a user, or of everybody (none named).
+
+        Turns, notes, decisions, the log, queued work: everything but what is derived. The same store gives the same
+        bytes, and an import of them into an empty store exports the same again.
+
+        Args:
+            target: a file, replaced when all is written and readable by its owner only; or an open stream.
+
+        Returns:
+            How many lines of each type were written.
+
+        Raises:
+            ScopeError: both a user and an agent are named; NotFoundError: nothing is stored of this one.
+        """
+        if user_id is not None and agent_id is not None:
+            raise ScopeError("export takes either user_id or agent_id, or neither for everybody")
+        await self._touches.drain()
+        scope = None if user_id is None and agent_id is None else self._scope(user_id, agent_id)
+        return await export.export(self._engine, target, scope)
+
+    async def import_(
+        self,
+        source: str | Path | IO[Any],
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        session_id: str | None = None,
+        progress: Progress | None = None,
+    ) -> dict[str, int]:
+        """Take in a file; what it is, is told by its content.
+
+        An export: everything comes back under its ids and is indexed; with `user_id`, the export of one user comes
+        back as that user. Messages as JSON Lines, one object a line: {role, content, at, id, name, metadata, user_id,
+        agent_id, session_id}; ids that a line does not name are those given here. Conversations of the LoCoMo schema:
+        each is a user of its own (its sample id, or `user_id`), its sessions are ended.
+
+        The whole file is checked before anything is written. `progress(what, done, total)` is called as it goes.
+
+        Returns:
+            Counts of what was taken.
+
+        Raises:
+            InputError: the file cannot be read, is damaged or of another kind; it names the line.
+            ConflictError: an export of somebody of whom there is memory already.
+        """
+        named = (user_id, agent_id, session_id) != (None, None, None)
+        scope = self._scope(user_id, agent_id, session_id) if named else None
+        counts = await importing.import_(self._engine, source, scope, progress)
+        self._poke()
+        return counts
+
+    async def reindex(self, *, progress: Progress | None = None) -> dict[str, int]:
+        """Make units, terms and vectors anew from the tables of the truth; answers stay the same.
+
+        Owner by owner, each in one transaction: recall goes on meanwhile. A run that was cut is gone on with by the
+        next. `progress(what, done, total)` is called after each owner. Returns how many owners and units were done.
+        """
+        if self._closed:
+            raise ClosedError
+        return await reindex.reindex(self._engine, progress)
+
+    async def reembed(
+        self, embedder: str | Embedder | None = None, *, progress: Progress | None = None
+    ) -> dict[str, int]:
+        """Move the store to another embedding model, and this memory with it.
+
+        The store answers with its old model until all vectors are there, then it is switched at once; a run that was
+        cut is gone on with by the next. Other processes that have the store open get ModelMismatchError from then on.
+
+        Args:
+            embedder: its name or the embedder itself; None: the one that this memory was opened with.
+
+        Returns:
+            How many texts were embedded by this run, and how many vectors switched.
+        """
+        if self._closed:
+            raise ClosedError
+        engine = self._engine
+        new = engine.embedder if embedder is None else create_embedder(embedder)
+        await self._touches.drain()
+        counts = await reembed.reembed(engine.store, new, progress)
+        if new is not engine.embedder:
+            await self._worker.stop()
+            settings = engine.settings
+            if isinstance(embedder, str):
+                settings = settings.model_copy(update={"embedder": embedder})
+            self._engine = engine.with_seams(embedder=new, settings=settings)
+            self._worker, self._touches = Worker(self._engine), TouchBuffer(self._engine)
+            await engine.embedder.close()
+        self._poke()
+        return counts
+
+    async def check(self) -> tuple[Disagreement, ...]:
+        """Compare what is derived with the truth, and the truth with itself; empty when all agrees.
+
+        What is derived and wrong, `reindex` puts right.
+        """
+        if self._closed:
+            raise ClosedError
+        return await check.check(self._engine)
 
     async def stats(self, *, user_id: str | None = None, agent_id: str | None = None) -> dict[str, Any]:
         """Counts of everything (of one owner, or of the tenant), queued and failed work, bytes, languages, advice."""

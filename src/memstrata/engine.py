@@ -7,8 +7,9 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Any
 
 from memstrata.clock import Clock
 from memstrata.embed.base import Embedder
@@ -62,6 +63,10 @@ class Engine:
             while len(self._indexes) > 1 and sum(item.nbytes for item in self._indexes.values()) > INDEX_BYTES:
                 self._indexes.popitem(last=False)
             return index
+
+    def with_seams(self, **changes: Any) -> Engine:
+        """The same settings over other seams, with indexes of its own."""
+        return replace(self, **changes, _indexes=OrderedDict(), _guard=threading.Lock())
 
     def drop_index(self, scope: Scope) -> None:
         with self._guard:

@@ -11,12 +11,14 @@ from collections.abc import Coroutine, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 from memstrata.async_memory import AsyncMemory
 from memstrata.clock import Clock
 from memstrata.embed import Embedder
 from memstrata.errors import ClosedError
+from memstrata.ledger.check import Disagreement
+from memstrata.ledger.reindex import Progress
 from memstrata.settings import Settings
 from memstrata.store.base import Store
 from memstrata.types import (
@@ -431,6 +433,83 @@ class Memory:
         Costs what is due, not what is stored. One call equals many at the same time. `now` stands in for the clock.
         """
         return self._run(self._async.maintain(now))
+
+    def export(
+        self, target: str | Path | IO[Any], *, user_id: str | None = None, agent_id: str | None = None
+    ) -> dict[str, int]:
+        """Write the truth as JSON Lines: of one user, of one agent without a user, or of everybody (none named).
+
+        Turns, notes, decisions, the log, queued work: everything but what is derived. The same store gives the same
+        bytes, and an import of them into an empty store exports the same again.
+
+        Args:
+            target: a file, replaced when all is written and readable by its owner only; or an open stream.
+
+        Returns:
+            How many lines of each type were written.
+
+        Raises:
+            ScopeError: both a user and an agent are named; NotFoundError: nothing is stored of this one.
+        """
+        return self._run(self._async.export(target, user_id=user_id, agent_id=agent_id))
+
+    def import_(
+        self,
+        source: str | Path | IO[Any],
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        session_id: str | None = None,
+        progress: Progress | None = None,
+    ) -> dict[str, int]:
+        """Take in a file; what it is, is told by its content.
+
+        An export: everything comes back under its ids and is indexed; with `user_id`, the export of one user comes
+        back as that user. Messages as JSON Lines, one object a line: {role, content, at, id, name, metadata, user_id,
+        agent_id, session_id}; ids that a line does not name are those given here. Conversations of the LoCoMo schema:
+        each is a user of its own (its sample id, or `user_id`), its sessions are ended.
+
+        The whole file is checked before anything is written. `progress(what, done, total)` is called as it goes.
+
+        Returns:
+            Counts of what was taken.
+
+        Raises:
+            InputError: the file cannot be read, is damaged or of another kind; it names the line.
+            ConflictError: an export of somebody of whom there is memory already.
+        """
+        return self._run(
+            self._async.import_(source, user_id=user_id, agent_id=agent_id, session_id=session_id, progress=progress)
+        )
+
+    def reindex(self, *, progress: Progress | None = None) -> dict[str, int]:
+        """Make units, terms and vectors anew from the tables of the truth; answers stay the same.
+
+        Owner by owner, each in one transaction: recall goes on meanwhile. A run that was cut is gone on with by the
+        next. `progress(what, done, total)` is called after each owner. Returns how many owners and units were done.
+        """
+        return self._run(self._async.reindex(progress=progress))
+
+    def reembed(self, embedder: str | Embedder | None = None, *, progress: Progress | None = None) -> dict[str, int]:
+        """Move the store to another embedding model, and this memory with it.
+
+        The store answers with its old model until all vectors are there, then it is switched at once; a run that was
+        cut is gone on with by the next. Other processes that have the store open get ModelMismatchError from then on.
+
+        Args:
+            embedder: its name or the embedder itself; None: the one that this memory was opened with.
+
+        Returns:
+            How many texts were embedded by this run, and how many vectors switched.
+        """
+        return self._run(self._async.reembed(embedder, progress=progress))
+
+    def check(self) -> tuple[Disagreement, ...]:
+        """Compare what is derived with the truth, and the truth with itself; empty when all agrees.
+
+        What is derived and wrong, `reindex` puts right.
+        """
+        return self._run(self._async.check())
 
     def stats(self, *, user_id: str | None = None, agent_id: str | None = None) -> dict[str, Any]:
         """Counts of everything (of one owner, or of the tenant), queued and failed work, bytes, languages, advice."""

@@ -164,7 +164,12 @@ def load_locomo(path: str | Path) -> Locomo:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, nested without end
         raise InputError(f"{path}: not a JSON file: {error}") from error
-    return _Reader(str(path)).file(data)
+    return read_locomo(data, str(path))
+
+
+def read_locomo(data: object, name: str) -> Locomo:
+    """Reads what a file of the LoCoMo schema holds; `name` is what errors call it."""
+    return _Reader(name).file(data)
 
 
 def parse_session_date(text: str) -> datetime:

@@ -10,7 +10,7 @@ from memstrata.engine import Engine
 from memstrata.store.base import Db
 from memstrata.store.read import key_of
 from memstrata.store.rows import dump, to_us
-from memstrata.store.tables import OWNED
+from memstrata.store.tables import OWNED, reindex_mark
 from memstrata.types import Erasure, Scope
 
 PENDING = "scrub_pending"  # key in `meta`; its value is the last erasure that waits
@@ -25,6 +25,7 @@ async def erase(engine: Engine, scope: Scope) -> Erasure:
 
     def write(db: Db) -> dict[str, int]:
         counts = delete_owner(db, key)
+        db.run("DELETE FROM meta WHERE key = ? AND value = ?", (reindex_mark(scope.tenant), scope.owner))
         db.run(
             "INSERT INTO erasures (tenant, id, at, counts) VALUES (?, ?, ?, ?)",
             (scope.tenant, operation, to_us(now), dump(counts)),

@@ -23,3 +23,8 @@ TRUTH = (
 )
 DERIVED = ("units", "postings", "vectors", "next_vectors")
 OWNED = TRUTH + DERIVED
+
+
+def reindex_mark(tenant: str) -> str:
+    """The key in `meta` under which an unfinished reindex keeps the last owner it has done."""
+    return f"reindex/{tenant}"
