@@ -1,7 +1,7 @@
 """What a context may show besides recalled memories: last turns, page summaries, the whole transcript.
 
-What its user forgot is nowhere in it: turns whose `hidden` has that bit are left out, and the summary of a page with
-such a turn is made again from the others.
+What its user forgot or took back is nowhere in it: turns whose `hidden` says so are left out, and the summary of a page
+with such a turn is made again from the others.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from memstrata.tiers.heat import heat_at
 from memstrata.types import Evidence, Hit, Page, Scope, Turn
 
 Place = tuple[str | None, str, int]  # agent, session, position: where a turn stands, whatever its id
-SHOWN = "hidden IN (0, 2)"  # not evidence of a forgotten note; see turns.hidden
+SHOWN = "hidden IN (0, 2)"  # neither undone nor evidence of a forgotten note, see turns.hidden; superseded is shown
 
 
 @dataclass(frozen=True, slots=True)

@@ -348,3 +348,11 @@ async def test_a_page_with_a_forgotten_turn_is_summarised_without_it(memory: Asy
     made = await memory.context("x", user_id="u", session_id="s", strategy="summary", max_tokens=5000)
     assert "tea" in made.text
     assert "stairs" not in made.text
+
+
+async def test_an_undone_add_is_in_no_context(memory: AsyncMemory) -> None:
+    receipt = await memory.add([said("My bicycle lock is under the stairs")], user_id="u", session_id="s")
+    await memory.undo(receipt.operation, user_id="u")
+    for strategy in STRATEGIES:
+        made = await memory.context("bicycle lock stairs", user_id="u", session_id="s", strategy=strategy)
+        assert made.text == "", strategy
