@@ -27,46 +27,64 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True)
 
-    tenant: str = Field("default", min_length=1, max_length=256)
-    embedder: str = "minilm"
-    policy: str = "memstrata"
-    worker: bool = True
-    tz: str | None = None
+    tenant: str = Field(
+        "default",
+        min_length=1,
+        max_length=256,
+        description="The wall around everything this memory does; set by whoever opens it.",
+    )
+    embedder: str = Field(
+        "minilm",
+        description="minilm, multilingual, static, hashing, sentence-transformers:NAME, fastembed:NAME, openai:NAME.",
+    )
+    policy: str = Field(
+        "memstrata", description="The gate's policy: memstrata, strict, a-mac, or the path of a TOML file."
+    )
+    worker: bool = Field(
+        True, description="Work off the queue in the background; False leaves it to flush and maintain."
+    )
+    tz: str | None = Field(None, description="IANA zone of naive times, and of dates that are shown.")
 
     # intake
-    max_chars: int = Field(100_000, ge=1)
-    redact: tuple[Redaction, ...] = ("secrets", "cards", "passwords")
-    redact_patterns: dict[str, str] = {}
-    hot_capacity: int = Field(12, ge=1, le=1000)  # K, turns
-    page_size: int = Field(5, ge=1, le=100)  # turns
-    session_idle_hours: float = Field(6.0, gt=0)
+    max_chars: int = Field(100_000, ge=1, description="Most characters of one message.")
+    redact: tuple[Redaction, ...] = Field(
+        ("secrets", "cards", "passwords"), description="What is cut before it is stored."
+    )
+    redact_patterns: dict[str, str] = Field({}, description="More of it: kind to regular expression.")
+    hot_capacity: int = Field(12, ge=1, le=1000, description="K: turns of a session that stay hot.")
+    page_size: int = Field(5, ge=1, le=100, description="Turns of a page.")
+    session_idle_hours: float = Field(6.0, gt=0, description="A session ends when its last turn is older than this.")
 
     # tiers
-    alpha: float = Field(0.9, gt=0, lt=1)
-    beta: float = Field(0.3, gt=0, lt=1)
-    gamma: float = Field(0.6, ge=0, le=1)
-    theta: float = Field(0.1, gt=0, lt=1)  # a note lighter than this is forgotten
-    forgetting: bool = True
-    forgetting_rate: float | None = Field(None, gt=0)  # lambda a day for every kind; None: the rate of its kind
-    grace_days: float = Field(30.0, ge=0)
-    promote_heat: float = Field(0.6, ge=0, le=1)
-    promote_recalls: int = Field(2, ge=1)
-    promoted_pages: int = Field(2, ge=0)
+    alpha: float = Field(0.9, gt=0, lt=1, description="How slowly heat follows accesses.")
+    beta: float = Field(0.3, gt=0, lt=1, description="A page colder than this is distilled.")
+    gamma: float = Field(0.6, ge=0, le=1, description="Share of similarity, against heat, in a warm page's score.")
+    theta: float = Field(0.1, gt=0, lt=1, description="A note lighter than this is forgotten.")
+    forgetting: bool = Field(True, description="Whether notes fade.")
+    forgetting_rate: float | None = Field(
+        None, gt=0, description="Lambda a day for every kind; None: the rate of its kind."
+    )
+    grace_days: float = Field(30.0, ge=0, description="How long a forgotten note can be restored.")
+    promote_heat: float = Field(0.6, ge=0, le=1, description="Heat from which a page may be promoted into a context.")
+    promote_recalls: int = Field(2, ge=1, description="Recalls from which it may.")
+    promoted_pages: int = Field(2, ge=0, description="Promoted pages in a context, at most.")
 
     # notes
-    links: bool = True
-    evolution: bool = True
-    tau_link: float = Field(0.5, ge=0, le=1)
-    max_links: int = Field(8, ge=0)
+    links: bool = Field(True, description="Whether notes are linked.")
+    evolution: bool = Field(True, description="Whether linked older notes evolve.")
+    tau_link: float = Field(0.5, ge=0, le=1, description="Relevance from which notes are linked.")
+    max_links: int = Field(8, ge=0, description="Links of a note, at most.")
 
     # recall
-    hops: int = Field(2, ge=0, le=2)
-    summary_from_turns: int = Field(30, ge=1)
+    hops: int = Field(2, ge=0, le=2, description="How far recall follows links, 0 to 2.")
+    summary_from_turns: int = Field(
+        30, ge=1, description="Turns of a session from which the summary strategy uses summaries."
+    )
 
     # jobs
-    job_attempts: int = Field(5, ge=1)
-    job_backoff_seconds: float = Field(2.0, ge=0)
-    lease_seconds: float = Field(60.0, gt=0)
+    job_attempts: int = Field(5, ge=1, description="Tries of queued work before a person must look.")
+    job_backoff_seconds: float = Field(2.0, ge=0, description="Wait before the first retry; doubled at each.")
+    lease_seconds: float = Field(60.0, gt=0, description="How long a worker holds an owner without renewing.")
 
     @field_validator("tz")
     @classmethod

@@ -11,12 +11,12 @@ import typer
 
 from memstrata.cli.app import Agent, Embedder, Json, Store, User, app, emit, opened
 
-Progress = Callable[[int, int], None]
+Progress = Callable[[str, int, int], None]
 
 
 @contextlib.contextmanager
 def bar(what: str) -> Iterator[Progress]:
-    """A progress bar on standard error, told (done, total)."""
+    """A progress bar on standard error, told (what, done, total)."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
@@ -24,7 +24,7 @@ def bar(what: str) -> Iterator[Progress]:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
         task = bars.add_task(what, total=None)
-        yield lambda done, total: bars.update(task, completed=done, total=total)
+        yield lambda step, done, total: bars.update(task, description=step, completed=done, total=total)
 
 
 @app.command(name="import")

@@ -86,11 +86,10 @@ def _tell(out: Console, memory: Memory, user: str, sessions: list[Mapping[str, A
 
 
 def _cool(memory: Memory, user: str) -> None:
-    """Pages cool with every page made and every recall: after a dozen recalls nothing of this is warm any more."""
-    for _ in range(40):
-        memory.recall("something else altogether", user_id=user, k=1, min_score=0.99)
-        memory.recall("coffee", user_id=user, k=1)
-    memory.flush()
+    """Pages cool with every page made and every recall: a dozen recalls of one thing leave only its page warm."""
+    for _ in range(12):
+        memory.recall("climbing Mont Pilat", user_id=user, k=1)
+        memory.flush()
 
 
 def _ask(out: Console, memory: Memory, user: str, questions: list[list[str]]) -> None:
@@ -113,8 +112,8 @@ def _change(out: Console, memory: Memory, user: str) -> None:
     changed = memory.remember("My favourite tea is now hojicha.", user_id=user, at="2025-11-05T08:00:00Z")
     outcome = changed.candidates[0]
     out.print(f"  {outcome.outcome}: {outcome.reason}")
-    for label, arguments in (("now", {}), ("as of 15 October", {"as_of": "2025-10-15T00:00:00Z"})):
-        best = memory.recall("favourite tea", user_id=user, k=1, touch=False, kinds=["preference"], **arguments)[0]
+    for label, as_of in (("now", None), ("as of 15 October", "2025-10-15T00:00:00Z")):
+        best = memory.recall("favourite tea", user_id=user, k=1, touch=False, kinds=["preference"], as_of=as_of)[0]
         assert best.note is not None
         until = show.day(best.note.valid_to) or "…"
         out.print(f"  {label:>17}: [bold]{best.text}[/]  ({show.day(best.note.valid_from)} – {until})")

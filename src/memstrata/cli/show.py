@@ -123,7 +123,8 @@ def recall(result: Recall) -> RenderableType:
 def hit(number: int, item: Hit) -> RenderableType:
     """A memory with its score, when and by whom it was said, and why it was found."""
     head = Text(f"{number:>2}  ")
-    head.append(f"{item.score:.2f} ", style="bold green" if item.score >= 0.3 else "yellow")
+    shown = f"{item.score:.2f} " if item.score >= 0.01 else "<.01 "
+    head.append(shown, style="bold green" if item.score >= 0.3 else "yellow")
     head.append(item.text, style="bold")
     kind = item.note.kind if item.note else item.kind
     when = f"said {day(item.at)}" + (f", about {day(item.event.start)}" if item.event else "")

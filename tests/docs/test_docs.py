@@ -1,0 +1,64 @@
+"""What the documents say is run: their Python, the examples, and the pages made from the code."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
+COMMAND = re.compile(r"`(?:memstrata )?([a-z-]+)`")
+
+
+def run(code: str, folder: Path) -> str:
+    env = {name: value for name, value in os.environ.items() if not name.startswith("MEMSTRATA_")}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_python_blocks_run_in_order(document: Path, tmp_path: Path) -> None:
+    for block in BLOCK.findall(document.read_text(encoding="utf-8")):
+        run(block, tmp_path)
+
+
+def test_the_quickstart_prints_what_the_readme_shows(tmp_path: Path) -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = re.findall(r"```text\n(.*?)```", text, re.DOTALL)[0]
+    assert run(BLOCK.findall(text)[0], tmp_path) == shown
+
+
+def test_pages_made_from_the_code_are_up_to_date() -> None:
+    made = subprocess.run([sys.executable, ROOT / "tools/make_docs.py", "--check"], check=False)
+    assert made.returncode == 0, "run tools/make_docs.py"
+
+
+def test_the_readme_names_every_command() -> None:
+    from memstrata.cli.app import app
+
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    named = set(COMMAND.findall(text))
+    for command in app.registered_commands:
+        name = command.name or command.callback.__name__
+        assert name in named, name
+
+
+@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
+def test_examples_run(example: Path, tmp_path: Path) -> None:
+    assert run(example.read_text(encoding="utf-8"), tmp_path).strip()
+
+
+def test_links_between_documents_lead_somewhere() -> None:
+    for document in DOCUMENTS:
+        for target in re.findall(r"\]\(([^)#]+)\)", document.read_text(encoding="utf-8")):
+            if "://" not in target:
+                assert (document.parent / target).exists(), f"{document.name}: {target}"
