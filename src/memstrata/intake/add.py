@@ -71,8 +71,21 @@ async def add(
     """Store messages as turns, durably; everything slow is queued. See `AsyncMemory.add`."""
     check_key(idempotency_key)
     accepted = accept(engine, messages, at, metadata)
-    operation, now = engine.operation_id(), engine.now()
     digest = digest_of([accepted, scope.session])
+    return await store_messages(engine, scope, accepted, idempotency_key=idempotency_key, digest=digest, trust=trust)
+
+
+async def store_messages(
+    engine: Engine,
+    scope: Scope,
+    accepted: Sequence[Message],
+    *,
+    idempotency_key: str | None,
+    digest: str,
+    trust: Trust | None,
+) -> Receipt:
+    """The transaction of an `add`, of messages that are parsed and redacted."""
+    operation, now = engine.operation_id(), engine.now()
 
     def write(db: Db) -> Receipt:
         engine.check_model(db)
@@ -81,9 +94,11 @@ async def add(
             return earlier
         rec = engine.record(db, scope, "add", operation=operation, now=now)
         outcomes, turns = append(rec, accepted, at=now, settings=engine.settings, trust=trust)
-        span = {"first": turns[0].no, "last": turns[-1].no} if turns else {"first": None, "last": None}
+        span: dict[str, Any] = {"first": turns[0].no if turns else None, "last": turns[-1].no if turns else None}
         if turns:
             rec.enqueue("index", span)
+        if len(turns) < len(accepted):  # a replay cannot tell it from the turns then
+            span = {**span, "newest_at": max(message.at or now for message in accepted)}
         receipt = Receipt(operation, "add", now, messages=tuple(outcomes), pending=len(turns))
         rec.finish(span, receipt, idempotency_key=idempotency_key, digest=digest)
         return receipt
@@ -117,8 +132,35 @@ async def remember(
         message["name"] = speaker
     accepted = accept(engine, message, at, metadata)
     clean_tags = [engine.redactor.redact(tag.strip())[0] for tag in tags]
-    operation, now = engine.operation_id(), engine.now()
     digest = digest_of([accepted, scope.session, kind, clean_tags])
+    receipt = await store_statement(
+        engine,
+        scope,
+        accepted,
+        kind=kind,
+        tags=clean_tags,
+        idempotency_key=idempotency_key,
+        digest=digest,
+        trust=trust,
+    )
+    if receipt.repeated:
+        return receipt
+    return await _decide_now(engine, scope, receipt, text)
+
+
+async def store_statement(
+    engine: Engine,
+    scope: Scope,
+    accepted: Sequence[Message],
+    *,
+    kind: Kind | None,
+    tags: Sequence[str],
+    idempotency_key: str | None,
+    digest: str,
+    trust: Trust | None,
+) -> Receipt:
+    """The first transaction of a `remember`: its turn, and the job that decides on it."""
+    operation, now = engine.operation_id(), engine.now()
 
     def write(db: Db) -> Receipt:
         engine.check_model(db)
@@ -127,7 +169,7 @@ async def remember(
             return earlier
         rec = engine.record(db, scope, "remember", operation=operation, now=now)
         outcomes, turns = append(rec, accepted, at=now, settings=engine.settings, trust=trust, tier="transcript")
-        span = {"first": turns[0].no, "last": turns[-1].no, "kind": kind, "tags": clean_tags}
+        span = {"first": turns[0].no, "last": turns[-1].no, "kind": kind, "tags": tags}
         newest = db.one(
             "SELECT newest_at FROM scopes WHERE tenant = ? AND owner = ? AND agent = ?", (*rec.key, rec.agent)
         )
@@ -136,7 +178,7 @@ async def remember(
             {
                 "turn": turns[0].no,
                 "kind": kind,
-                "tags": clean_tags,
+                "tags": tags,
                 "operation": operation,
                 "newest_at": newest["newest_at"] if newest else 0,
             },
@@ -145,10 +187,7 @@ async def remember(
         rec.finish(span, receipt, idempotency_key=idempotency_key, digest=digest)
         return receipt
 
-    receipt = await engine.store.write(write)
-    if receipt.repeated:
-        return receipt
-    return await _decide_now(engine, scope, receipt, text)
+    return await engine.store.write(write)
 
 
 async def _decide_now(engine: Engine, scope: Scope, receipt: Receipt, text: str) -> Receipt:

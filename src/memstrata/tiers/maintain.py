@@ -119,7 +119,7 @@ async def sweep(engine: Engine, now: datetime) -> int:
     def write(db: Db) -> int:
         faded = db.all(FADED_NOTES, (tenant, to_us(now), BATCH))
         for owner, rows in groupby(sorted(faded, key=lambda row: (row["owner"], row["no"])), lambda row: row["owner"]):
-            _forget(db, engine, scope_of_owner(tenant, owner), [row["no"] for row in rows], now)
+            forget_faded(db, engine, scope_of_owner(tenant, owner), [row["no"] for row in rows], now)
         return len(faded)
 
     forgotten = 0
@@ -128,7 +128,8 @@ async def sweep(engine: Engine, now: datetime) -> int:
     return forgotten
 
 
-def _forget(db: Db, engine: Engine, scope: Scope, notes: Sequence[int], now: datetime) -> None:
+def forget_faded(db: Db, engine: Engine, scope: Scope, notes: Sequence[int], now: datetime) -> None:
+    """Forget these notes of one owner, as one operation."""
     operation = engine.operation_id()
     rec = engine.record(db, scope, "sweep", operation=operation, now=now)
     for no in notes:

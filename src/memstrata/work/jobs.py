@@ -37,7 +37,7 @@ class Job:
     operation: str  # that queued it: numbers start again when an owner comes back after an erasure
 
 
-def _job(row: Row) -> Job:
+def job_of_row(row: Row) -> Job:
     return Job(
         row["tenant"],
         row["owner"],
@@ -65,7 +65,7 @@ def index_jobs(db: Db, tenant: str, now: datetime, owner: str | None = None) -> 
         " AND kind = 'index' ORDER BY no LIMIT ?",
         (tenant, first["owner"], to_us(now), INDEX_BATCH),
     )
-    return [_job(row) for row in rows]
+    return [job_of_row(row) for row in rows]
 
 
 def due_owners(db: Db, tenant: str, now: datetime) -> list[str]:
@@ -86,7 +86,7 @@ def next_job(db: Db, tenant: str, owner: str, now: datetime) -> Job | None:
         " ORDER BY no LIMIT 1",
         (tenant, owner),
     )
-    return None if row is None or row["run_after"] > to_us(now) else _job(row)
+    return None if row is None or row["run_after"] > to_us(now) else job_of_row(row)
 
 
 def job_of_operation(db: Db, key: tuple[str, str], operation: str) -> Job | None:
@@ -94,7 +94,7 @@ def job_of_operation(db: Db, key: tuple[str, str], operation: str) -> Job | None
     row = db.one(
         "SELECT * FROM jobs WHERE tenant = ? AND owner = ? AND op = ? AND kind = 'remember'", (*key, operation)
     )
-    return None if row is None else _job(row)
+    return None if row is None else job_of_row(row)
 
 
 def complete(db: Db, jobs: Sequence[Job]) -> None:
