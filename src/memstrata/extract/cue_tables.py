@@ -77,7 +77,9 @@ HEARSAY: Final[Table] = {
         """
         he said, she said, they said, he says, she says, they say, he told me, she told me, they told me, i heard,
         i've heard, apparently, supposedly, allegedly, rumor has it, rumour has it, people say, i read that,
-        i'm told, i was told, he claims, she claims, he thinks, she thinks, he mentioned, she mentioned
+        i'm told, i was told, he claims, she claims, he thinks, she thinks, he mentioned, she mentioned,
+        says that, said that, claims that, thinks that, told me, tells me, says i, says he, says she, says we,
+        according to
         """
     ),
     "ja": substrings(

@@ -8,6 +8,7 @@ questions, hypotheticals, hearsay, hedges, plans and the past give none, and nei
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import Final
 
 from memstrata.extract import slot_frames as tables
@@ -65,6 +66,8 @@ def slot_of(
     if cues.question or cues.hedged or cues.hearsay or cues.hypothetical or _PAST[language].search(text):
         return None
     text = text.replace("’", "'").strip()
+    if language == "en" and not text.isascii():
+        text = unicodedata.normalize("NFKC", text)  # the frames look for capitals: Ｃlara is Clara
     for frame in _likely_frames(folded, language):
         slot = _read(frame, text, speaker, language, cues)
         if slot is not None:
