@@ -12,8 +12,7 @@ ROOT = Path(__file__).parent.parent
 
 
 def cli() -> str:
-    from memstrata.cli.app import app
-    from memstrata.cli.bulk import evaluations
+    from memstrata.cli.bulk import app, evaluations
 
     runner = CliRunner()
     lines = ["# The command", "", "Made from `--help`; a test keeps it equal.", ""]

@@ -7,7 +7,7 @@ import sys
 
 def main() -> None:
     """Run the command; an error of memstrata is one line that says what to do, not a traceback."""
-    from memstrata.cli.app import app
+    from memstrata.cli.bulk import app  # with every command registered
     from memstrata.errors import MemstrataError
 
     try:

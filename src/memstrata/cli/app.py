@@ -439,6 +439,3 @@ def retry_failed(store: Store = Path("memory.db"), embedder: Embedder = None, js
     with opened(store, embedder) as memory:
         count = memory.retry_failed()
         emit({"retried": count, **memory.flush()}, json)
-
-
-from memstrata.cli import bulk as _bulk  # noqa: E402,F401 - registers import, export, eval, demo, ...

@@ -7,7 +7,7 @@ import importlib.util
 import threading
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from hashlib import blake2b
 from typing import Any, Generic, Protocol, TypeVar
@@ -15,7 +15,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from memstrata.errors import ClosedError, EmbedderError, InputError, MissingExtraError, SettingsError
+from memstrata.errors import ClosedError, EmbedderError, InputError, MissingExtraError
 
 Vector = NDArray[np.float32]
 
@@ -215,86 +215,3 @@ def require(module: str, what: str, extra: str) -> None:
     """
     if importlib.util.find_spec(module) is None:
         raise MissingExtraError(what, extra)
-
-
-def _minilm(**options: Any) -> Embedder:
-    from memstrata.embed.minilm import MiniLMEmbedder
-
-    return MiniLMEmbedder(**options)
-
-
-def _multilingual(**options: Any) -> Embedder:
-    from memstrata.embed.multilingual import MultilingualEmbedder
-
-    return MultilingualEmbedder(**options)
-
-
-def _static(**options: Any) -> Embedder:
-    from memstrata.embed.static import StaticEmbedder
-
-    return StaticEmbedder(**options)
-
-
-def _hashing(**options: Any) -> Embedder:
-    from memstrata.embed.hashing import HashingEmbedder
-
-    return HashingEmbedder(**options)
-
-
-def _sentence_transformers(model: str, **options: Any) -> Embedder:
-    from memstrata.embed.extras import SentenceTransformersEmbedder
-
-    return SentenceTransformersEmbedder(model, **options)
-
-
-def _fastembed(model: str, **options: Any) -> Embedder:
-    from memstrata.embed.extras import FastembedEmbedder
-
-    return FastembedEmbedder(model, **options)
-
-
-def _openai(model: str, **options: Any) -> Embedder:
-    from memstrata.embed.extras import OpenAIEmbedder
-
-    return OpenAIEmbedder(model, **options)
-
-
-BUILT_IN: dict[str, Callable[..., Embedder]] = {
-    "minilm": _minilm,
-    "multilingual": _multilingual,
-    "static": _static,
-    "hashing": _hashing,
-}
-WITH_MODEL: dict[str, Callable[..., Embedder]] = {
-    "sentence-transformers": _sentence_transformers,
-    "fastembed": _fastembed,
-    "openai": _openai,
-}
-
-
-def create_embedder(spec: str | Embedder = "minilm", **options: Any) -> Embedder:
-    """The embedder named `spec`; an embedder is given back as it is. Loads no model: takes well under a millisecond.
-
-    `options` go to the embedder's constructor (`threads=2`, `base_url=...`).
-
-    >>> create_embedder("minilm").dim
-    384
-
-    Raises:
-        SettingsError: no such name, or an option the embedder does not know.
-        MissingExtraError: the embedder's package is not installed.
-    """
-    if not isinstance(spec, str):
-        if options:
-            raise SettingsError(f"options {sorted(options)} go with an embedder's name, not with an embedder")
-        return spec
-    kind, _, model = spec.partition(":")
-    try:
-        if spec in BUILT_IN:
-            return BUILT_IN[spec](**options)
-        if kind in WITH_MODEL and model:
-            return WITH_MODEL[kind](model, **options)
-    except TypeError as error:
-        raise SettingsError(f"embedder {spec!r}: {error}") from error
-    known = [*BUILT_IN, *(f"{name}:<model>" for name in WITH_MODEL)]
-    raise SettingsError(f"unknown embedder {spec!r}; there are: {', '.join(known)}")
