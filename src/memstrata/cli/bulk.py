@@ -85,6 +85,8 @@ def check(store: Store = Path("memory.db"), json: Json = False) -> None:
         raise typer.Exit(1)
 
 
+__all__ = ["app", "evaluations"]
+
 evaluations = typer.Typer(no_args_is_help=True, help="Measure recall on public data, in its own definitions.")
 app.add_typer(evaluations, name="eval")
 
