@@ -7,7 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-LOAD = "import asyncio; from memstrata.embed import create_embedder; asyncio.run(create_embedder('minilm').embed(['hello']))"
+LOAD = """
+import asyncio
+from memstrata.embed import create_embedder
+asyncio.run(create_embedder("minilm").embed(["hello"]))
+"""
 
 
 def test_the_default_embedder_leaves_no_telemetry(tmp_path: Path) -> None:

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstrata.text.measure import chunks, clip, size
 from memstrata.extract.summary import summarise
+from memstrata.text.measure import chunks, clip, size
 from memstrata.types import Turn
 
 Make = Callable[..., Turn]
