@@ -178,24 +178,6 @@ ALL_TABLES = (
     "changes", "jobs", "served", "units", "postings", "vectors",
 )
 # fmt: on
-    "owners",
-    "scopes",
-    "sessions",
-    "turns",
-    "pages",
-    "notes",
-    "evidence",
-    "links",
-    "names",
-    "decisions",
-    "operations",
-    "changes",
-    "jobs",
-    "served",
-    "units",
-    "postings",
-    "vectors",
-]
 
 
 def _rows_but_of(bench: Any, owner: str) -> dict[str, list[dict[str, Any]]]:
