@@ -24,8 +24,12 @@ def digest_of_text(text: str) -> bytes:
 async def reembed(store: Store, embedder: Embedder, progress: Progress | None = None) -> dict[str, int]:
     """Compute every vector of the store (of all tenants: a store has one model) with `embedder`, then switch.
 
-    Returns how many texts were embedded by this run and how many vectors were switched.
+    Returns how many texts were embedded by this run and how many vectors were switched: none where the store has this
+    model already.
     """
+    model = await store.read(lambda db: db.one("SELECT value FROM meta WHERE key = 'embedder'"))
+    if model is not None and model["value"] == embedder.name:
+        return {"embedded": 0, "vectors": 0}
     owners = await store.read(_owners)
     embedded = 0
     for n, key in enumerate(owners, 1):
