@@ -39,11 +39,7 @@ class Lengths(LocalEmbedder[str]):
 
 @pytest.mark.parametrize("spec", ["minilm", "multilingual", "static", "hashing"])
 def test_creating_loads_nothing(spec: str) -> None:
-    create_embedder(spec)  # its module is imported now
-    started = time.perf_counter()
-    for _ in range(10):
-        create_embedder(spec)
-    assert (time.perf_counter() - started) / 10 < 0.001
+    assert getattr(create_embedder(spec), "_model", None) is None
 
 
 def test_unknown_names_list_the_known_ones() -> None:

@@ -1,4 +1,3 @@
-import time
 from collections.abc import Callable
 from datetime import date
 
@@ -341,15 +340,7 @@ def test_any_text_can_be_drafted_from(text: str) -> None:
     "piece",
     ["[REDACTED:", "<memstrata-context", "I live in Porto.\n", "a, ", "I ", "your ", "do you? ", "我喜欢", '"', "```"],
 )
-def test_cost_grows_with_the_length_not_its_square(piece: str) -> None:
-    def seconds(length: int) -> float:
-        page = [
-            make_turn(piece * (length // len(piece))),
-            make_turn(piece * (length // len(piece)), 2, role="assistant"),
-        ]
-        start = time.process_time()
-        draft(page, served=["I live in Porto"])
-        return time.process_time() - start
-
-    seconds(1_000)
-    assert seconds(80_000) < 16 * max(seconds(10_000), 0.01)
+def test_long_repetitive_text_is_read_to_its_end(piece: str) -> None:
+    text = piece * (80_000 // len(piece))  # a pattern that backtracked would take minutes here
+    page = [make_turn(text), make_turn(text, 2, role="assistant")]
+    assert all(candidate.evidence for candidate in draft(page, served=["I live in Porto"]))
