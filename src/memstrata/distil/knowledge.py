@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from memstrata.index.owner import OwnerIndex
 from memstrata.index.units import Vectors
 from memstrata.notes.classify import Neighbour
 from memstrata.store.base import Db
 from memstrata.store.kinds import NOTE
-from memstrata.store.read import Key, notes_by_no
+from memstrata.store.read import Key, neighbours_by_no
 from memstrata.text.names import name_key
 from memstrata.text.tokens import statement_key
 from memstrata.types import Candidate, Note
@@ -42,27 +40,19 @@ def known_around(
         index.refresh(db)
         meta = index.meta
         mine = (meta["kind"] == NOTE) & (meta["state"] < 2) & (meta["agent"] == index.agents.get(agent))
-        for candidate, vector in zip(candidates, vectors, strict=True):
-            similar = np.where(mine, index.similarities(vector), -1.0)
-            numbers = {int(meta["ref"][unit]): float(similar[unit]) for unit in _top(similar, NEAREST)}
+        nearest = index.nearest_units(vectors, mine, NEAREST)
+        for candidate, vector, near in zip(candidates, vectors, nearest, strict=True):
+            numbers = {int(meta["ref"][unit]): similarity for unit, similarity in near.items()}
             for no in _related(db, key, agent, candidate):
                 unit = index.unit(NOTE, no)
                 vector_of = index.vector(unit) if unit is not None else None
                 numbers.setdefault(no, float(vector_of @ vector) if vector_of is not None else 0.0)
             found.append(numbers)
-    notes = notes_by_no(db, key, {no for numbers in found for no in numbers}, texts=False)
+        notes = neighbours_by_no(db, key, {no for numbers in found for no in numbers}, index.id_of_note)
     return Known(
         tuple(_sorted([Neighbour(notes[no], similarity) for no, similarity in numbers.items()]) for numbers in found),
         row["notes_changed"] if row else 0,
     )
-
-
-def _top(scores: np.ndarray[tuple[int], np.dtype[np.float32]], count: int) -> list[int]:
-    if len(scores) > count:
-        best = np.argpartition(scores, -count)[-count:]
-    else:
-        best = np.arange(len(scores))
-    return [int(unit) for unit in best if scores[unit] > -1.0]
 
 
 def _sorted(neighbours: list[Neighbour]) -> tuple[Neighbour, ...]:

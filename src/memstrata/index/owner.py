@@ -11,11 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import simsimd
 from numpy.typing import NDArray
 
+from memstrata.index.vectors import dots, sign_distances, sketch
 from memstrata.store.base import Db, Row
 from memstrata.store.kinds import NOTE, PAGE, TURN
+from memstrata.store.read import select_in
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -54,6 +55,7 @@ META = np.dtype(
 STATES: Mapping[str, int] = {"current": 0, "superseded": 1, "warm": 0}
 SKETCH_FROM = 8192  # rows from which the scan starts with sign bits
 SKETCH_KEEP = 2048  # rows that are scored exactly then
+NEAREST_FROM, NEAREST_KEEP = 1024, 256  # the same where only a few nearest are asked for
 
 
 class Codes:
@@ -101,6 +103,7 @@ class OwnerIndex:
         self._postings: dict[str, Ints] = {}
         self._order: TurnOrder | None = None
         self._pairs: tuple[Ints, Ints] | None = None
+        self._successors: tuple[Ints, Ints] | None = None
         self._successor: dict[int, str] = {}
         self._unit_of_id: dict[str, int] = {}
         self._id_of_unit: dict[int, str] = {}
@@ -123,13 +126,21 @@ class OwnerIndex:
     def note_id(self, unit: int) -> str:
         return self._id_of_unit[unit]
 
-    def successors(self) -> list[tuple[int, int]]:
-        """Pairs (superseded note, the note that took its place), both as units."""
-        return [
-            (unit, successor)
-            for unit, note_id in self._successor.items()
-            if (successor := self._unit_of_id.get(note_id)) is not None
-        ]
+    def id_of_note(self, no: int) -> str:
+        """The id of a note by its number."""
+        return self._id_of_unit[self._unit_of_ref[(NOTE, no)]]
+
+    def successors(self) -> tuple[Ints, Ints]:
+        """Parallel arrays (superseded note, the note that took its place), both as units."""
+        if self._successors is None:
+            pairs = [
+                (unit, successor)
+                for unit, note_id in self._successor.items()
+                if (successor := self._unit_of_id.get(note_id)) is not None
+            ]
+            both = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+            self._successors = (both[:, 0], both[:, 1])
+        return self._successors
 
     def vector(self, unit: int) -> Floats | None:
         """The first vector of a unit."""
@@ -153,9 +164,9 @@ class OwnerIndex:
         """
         rows = self.nearest_rows(query, SKETCH_KEEP)
         if rows is None:
-            return _dots(query, self._vectors[: self.rows])
+            return dots(query, self._vectors[: self.rows])
         scores = np.zeros(self.rows, dtype=np.float32)
-        scores[rows] = _dots(query, self._vectors[rows])
+        scores[rows] = dots(query, self._vectors[rows])
         return scores
 
     def similarities(self, query: Floats) -> Floats:
@@ -183,9 +194,30 @@ class OwnerIndex:
         """The rows whose sign bits are nearest to the query's, or None where a full scan is as cheap."""
         if self.rows < SKETCH_FROM:
             return None
-        bits = sketch(query[None, :])
-        distance = np.bitwise_count(self._sketches[: self.rows] ^ bits).sum(axis=1, dtype=np.int16)
-        return np.argpartition(distance, keep)[:keep]
+        return np.argpartition(sign_distances(query, self._sketches[: self.rows]), keep)[:keep]
+
+    def nearest_units(self, queries: Floats, units: NDArray[np.bool_], count: int) -> list[dict[int, float]]:
+        """For each query the `count` of these units with the highest cosine (their best chunk), and that cosine.
+
+        From NEAREST_FROM rows on, the sign bits choose the NEAREST_KEEP rows that are compared exactly.
+        """
+        rows = np.flatnonzero(units[self.unit_of_row])
+        is_small = len(rows) < NEAREST_FROM
+        held = self._vectors[rows] if is_small else None
+        sketches = None if is_small else self._sketches[rows]
+        found: list[dict[int, float]] = []
+        for query in queries:
+            near = rows
+            if sketches is not None:
+                near = rows[np.argpartition(sign_distances(query, sketches), NEAREST_KEEP)[:NEAREST_KEEP]]
+            scores = dots(query, self._vectors[near] if held is None else held)
+            best: dict[int, float] = {}
+            for place in np.argsort(-scores, kind="stable"):
+                if len(best) == count:
+                    break
+                best.setdefault(int(self._unit_of_row[near[place]]), float(scores[place]))
+            found.append(best)
+        return found
 
     def postings(self, db: Db, term: str) -> Ints:
         """The rows that hold a term; kept until something changes."""
@@ -215,7 +247,7 @@ class OwnerIndex:
         if changed == self.changed:
             return
         self._postings.clear()
-        self._order = self._pairs = None
+        self._order = self._pairs = self._successors = None
         units = self._load_units(db)
         self._load_vectors(db, units)
         self.changed = changed
@@ -304,12 +336,18 @@ class OwnerIndex:
         return is_new
 
     def _load_evidence(self, db: Db, notes: Sequence[int]) -> None:
-        for unit in notes:
-            rows = db.all(
-                "SELECT turn FROM evidence WHERE tenant = ? AND owner = ? AND note = ? ORDER BY turn",
-                (self.tenant, self.owner, int(self._meta[unit]["ref"])),
-            )
-            turns = tuple(turn for row in rows if (turn := self._unit_of_ref.get((TURN, row["turn"]))) is not None)
+        standing: dict[int, list[int]] = {}
+        refs = {unit: int(self._meta[unit]["ref"]) for unit in notes}
+        for note, turn in select_in(
+            db,
+            "SELECT note, turn FROM evidence WHERE tenant = ? AND owner = ? AND note IN ({marks}) ORDER BY note, turn",
+            (self.tenant, self.owner),
+            refs.values(),
+        ):
+            standing.setdefault(note, []).append(turn)
+        for unit, ref in refs.items():
+            known = (self._unit_of_ref.get((TURN, turn)) for turn in standing.get(ref, ()))
+            turns = tuple(turn for turn in known if turn is not None)
             for turn in self.turns_of_note.get(unit, ()):
                 self.notes_of_turn[turn].remove(unit)
             self.turns_of_note[unit] = turns
@@ -319,14 +357,14 @@ class OwnerIndex:
     def _load_vectors(self, db: Db, loaded: Mapping[int, Sequence[tuple[int, bool]]]) -> None:
         """Vectors of new units, and of notes and pages, whose text may have changed."""
         wanted = [unit for kind, units in loaded.items() for unit, is_new in units if is_new or kind != TURN]
-        for start in range(0, len(wanted), 500):
-            part = wanted[start : start + 500]
-            for row in db.all(
-                "SELECT unit, chunk, flags, vector FROM vectors WHERE tenant = ? AND owner = ?"
-                f" AND unit IN ({', '.join('?' * len(part))}) ORDER BY unit, chunk",
-                (self.tenant, self.owner, *part),
-            ):
-                self._put_vector(row)
+        for row in select_in(
+            db,
+            "SELECT unit, chunk, flags, vector FROM vectors WHERE tenant = ? AND owner = ? AND unit IN ({marks})"
+            " ORDER BY unit, chunk",
+            (self.tenant, self.owner),
+            wanted,
+        ):
+            self._put_vector(row)
 
     def _put_vector(self, row: Row) -> None:
         unit, chunk = row["unit"], row["chunk"]
@@ -378,21 +416,3 @@ def order_turns(index: OwnerIndex) -> TurnOrder:
     rank[units] = np.arange(len(units))
     length = np.maximum(1, meta["length"][units]).astype(np.float32)
     return TurnOrder(units, joined, length, meta["speaker"][units].astype(np.int64), rank)
-
-
-def _dots(query: Floats, vectors: Floats) -> Floats:
-    """The dot product of a vector with each row, on one core: BLAS would spread so small a scan over threads, for which
-    it waits longer than it computes (measured: 8 times slower on two busy cores)."""
-    if not len(vectors):
-        return np.zeros(0, dtype=np.float32)
-    found: Floats = np.asarray(simsimd.cdist(query[None, :], vectors, metric="dot"), dtype=np.float32)[0]
-    return found
-
-
-def sketch(vectors: Floats) -> NDArray[np.uint64]:
-    """The signs of each row's components, packed: (n, dim) -> (n, ceil(dim / 64))."""
-    bits = np.packbits(vectors > 0, axis=1)
-    padding = -bits.shape[1] % 8
-    if padding:
-        bits = np.pad(bits, ((0, 0), (0, padding)))
-    return np.ascontiguousarray(bits).view(np.uint64)

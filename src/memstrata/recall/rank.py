@@ -143,24 +143,29 @@ def _states(db: Db, index: OwnerIndex, scope: Scope, view: View) -> NDArray[np.b
         return np.asarray(np.where(note, held, ((meta["hidden"] & 5) == 0) & (meta["at"] <= at)), dtype=np.bool_)
     if view.known_at is not None:
         at = to_us(view.known_at)
-        for old, new in index.successors():
-            if meta["state"][old] == 1 and meta["recorded"][new] > at:
-                allowed[old] = True  # nobody knew better then
+        old, new = index.successors()
+        allowed[old[(meta["state"][old] == 1) & (meta["recorded"][new] > at)]] = True  # nobody knew better then
     return allowed
 
 
 def _follow_successors(index: OwnerIndex, ranking: Ranking, visible: NDArray[np.bool_]) -> None:
     """A superseded note that answers leads to the one that took its place."""
-    for old, new in index.successors():
-        while not visible[new] and (further := dict(index.successors()).get(new)) is not None:
-            new = further
-        if visible[old] or not visible[new]:
-            continue
-        led = HOP * float(ranking.score[old])
-        if led > ranking.score[new]:
-            ranking.score[new] = led
-            ranking.path[new] = (old,)
-            ranking.link_score[new] = led
+    old, new = index.successors()
+    if not len(old):
+        return
+    leads = np.arange(index.count + 1)
+    passed_on = ~visible[old]
+    leads[old[passed_on]] = new[passed_on]
+    for _ in range(len(old).bit_length()):  # each round doubles the steps: to the end of the longest chain
+        leads = leads[leads]
+    end = leads[new]
+    led = HOP * ranking.score[old]
+    better = np.flatnonzero(passed_on & visible[end] & (led > ranking.score[end]))
+    better = better[np.argsort(-led[better], kind="stable")]
+    for place in better[np.unique(end[better], return_index=True)[1]]:  # the best that leads to each
+        unit = int(end[place])
+        ranking.score[unit] = ranking.link_score[unit] = float(led[place])
+        ranking.path[unit] = (int(old[place]),)
 
 
 def _walk(db: Db, index: OwnerIndex, ranking: Ranking, visible: NDArray[np.bool_], hops: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import orjson
 
@@ -46,16 +46,38 @@ def turns_of_page(db: Db, key: Key, agent: str, session: str, first: int, last: 
 
 def notes_by_no(db: Db, key: Key, numbers: Iterable[int], *, texts: bool = True) -> dict[int, Note]:
     """Notes with their links (both ways) and their evidence; with `texts=False` only where that was said."""
-    wanted = set(numbers)
-    rows = {
-        row["no"]: row
-        for row in select_in(
-            db, "SELECT * FROM notes WHERE tenant = ? AND owner = ? AND no IN ({marks})", key, sorted(wanted)
-        )
-    }
+    rows = _note_rows(db, key, numbers)
     links = _links(db, key, rows)
     turns = _evidence(db, key, rows) if texts else _places(db, key, rows)
     return {no: note_of(row, links=links.get(no, ()), evidence=turns.get(no, ())) for no, row in rows.items()}
+
+
+def neighbours_by_no(db: Db, key: Key, numbers: Iterable[int], id_of: Callable[[int], str]) -> dict[int, Note]:
+    """`notes_by_no` without texts for a caller who knows the id of every note by its number: no row of a link's other
+    end is read."""
+    rows = _note_rows(db, key, numbers)
+    found: dict[tuple[int, int, str], Row] = {}
+    for end in ("source", "target"):
+        for row in select_in(
+            db,
+            "SELECT source, target, type, score, reason FROM links"
+            f" WHERE tenant = ? AND owner = ? AND {end} IN ({{marks}})",
+            key,
+            rows,
+        ):
+            found[(row["source"], row["target"], row["type"])] = row
+    links: dict[int, list[Link]] = {}
+    for (source, target, _), row in sorted(found.items()):
+        link = Link(id_of(source), id_of(target), row["type"], row["score"], row["reason"])
+        for no in {source, target} & rows.keys():
+            links.setdefault(no, []).append(link)
+    turns = _places(db, key, rows)
+    return {no: note_of(row, links=links.get(no, ()), evidence=turns.get(no, ())) for no, row in rows.items()}
+
+
+def _note_rows(db: Db, key: Key, numbers: Iterable[int]) -> dict[int, Row]:
+    sql = "SELECT * FROM notes WHERE tenant = ? AND owner = ? AND no IN ({marks})"
+    return {row["no"]: row for row in select_in(db, sql, key, sorted(set(numbers)))}
 
 
 def _links(db: Db, key: Key, rows: Iterable[int]) -> dict[int, list[Link]]:

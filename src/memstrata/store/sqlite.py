@@ -89,6 +89,7 @@ def _connect(path: str) -> sqlite3.Connection:
     connection.execute("PRAGMA temp_store = MEMORY")
     connection.execute("PRAGMA mmap_size = 268435456")
     connection.execute("PRAGMA cache_size = -65536")
+    connection.execute("PRAGMA wal_autocheckpoint = 4000")  # 16 MB: a page that changes often is copied back once
     return connection
 
 

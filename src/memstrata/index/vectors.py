@@ -1,0 +1,33 @@
+"""Scans over vectors: exact dot products, and the sign bits that tell which are worth one."""
+
+from __future__ import annotations
+
+import numpy as np
+import simsimd
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+
+
+def dots(query: Floats, vectors: Floats) -> Floats:
+    """The dot product of a vector with each row, on one core: BLAS would spread so small a scan over threads, for which
+    it waits longer than it computes (measured: 8 times slower on two busy cores)."""
+    if not len(vectors):
+        return np.zeros(0, dtype=np.float32)
+    found: Floats = np.asarray(simsimd.cdist(query[None, :], vectors, metric="dot"), dtype=np.float32)[0]
+    return found
+
+
+def sign_distances(query: Floats, sketches: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """In how many signs a vector differs from each sketch."""
+    bits = sketch(query[None, :]).view(np.uint8)
+    return np.asarray(simsimd.cdist(bits, sketches.view(np.uint8), metric="hamming", dtype="bin8"), dtype=np.float64)[0]
+
+
+def sketch(vectors: Floats) -> NDArray[np.uint64]:
+    """The signs of each row's components, packed: (n, dim) -> (n, ceil(dim / 64))."""
+    bits = np.packbits(vectors > 0, axis=1)
+    padding = -bits.shape[1] % 8
+    if padding:
+        bits = np.pad(bits, ((0, 0), (0, padding)))
+    return np.ascontiguousarray(bits).view(np.uint64)
