@@ -187,14 +187,19 @@ def _collect(db: Db, index: OwnerIndex, scope: Scope, ask: Ask, ranking: Ranking
             if seen <= ask.offset:
                 continue
             if len(hits) == ask.k:
-                return Found(tuple(hits), tuple(notes), tuple(pages), ask.offset + ask.k)
+                return Found(tuple(hits), tuple(notes), _distinct(pages), ask.offset + ask.k)
             hits.append(_hit(index, ranking, unit, record, ask, clock))
             if isinstance(record, Note):
                 notes.append(record.no)
                 pages.extend(int(meta["page"][turn]) for turn in index.turns_of_note.get(unit, ()))
             elif record.page:
                 pages.append(record.page)
-    return Found(tuple(hits), tuple(notes), tuple(dict.fromkeys(page for page in pages if page)), None)
+    return Found(tuple(hits), tuple(notes), _distinct(pages), None)
+
+
+def _distinct(pages: Sequence[int]) -> tuple[int, ...]:
+    """Each page once: however many hits stand on it, one recall warms it once."""
+    return tuple(dict.fromkeys(page for page in pages if page))
 
 
 def _wanted(record: Note | Turn, ask: Ask) -> bool:
