@@ -12,7 +12,7 @@ ROOT = Path(__file__).parent.parent
 
 
 def cli() -> str:
-    from memstrata.cli.bulk import app, evaluations
+    from memstrata.cli.app import app, evaluations
 
     runner = CliRunner()
     lines = ["# The command", "", "Made from `--help`; a test keeps it equal.", ""]

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import sys
 
+from memstrata.errors import MemstrataError, ScopeError
+
+WHOSE = " On the command line: --user NAME (or MEMSTRATA_USER), --agent NAME."
+
 
 def main() -> None:
-    """Run the command; an error of memstrata is one line that says what to do, not a traceback."""
-    from memstrata.cli.bulk import app  # with every command registered
-    from memstrata.errors import MemstrataError
+    """Run the command; an error of memstrata is one line that says what to do, not a traceback.
+
+    Exit codes: 0 done, 1 an error (or disagreements that `check` found), 2 the command was called wrongly.
+    """
+    from memstrata.cli.app import app
 
     try:
         app()
     except MemstrataError as error:
         from rich.console import Console
+        from rich.text import Text
 
-        Console(stderr=True, soft_wrap=True).print(f"[bold red]{type(error).__name__}[/]: {error}", highlight=False)
+        message = " ".join(str(error).split()) + (WHOSE if isinstance(error, ScopeError) else "")
+        line = Text.assemble((f"{type(error).__name__}: ", "bold red"), (message, "red"))
+        Console(stderr=True, soft_wrap=True).print(line)
         sys.exit(1)

@@ -1,8 +1,12 @@
-"""Results as readable tables, or as one JSON value."""
+"""Results as readable tables of at most the terminal's width, or as one JSON value.
+
+What was stored is shown as it is: it is never read as the markup of the terminal library.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
@@ -12,6 +16,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from memstrata.ledger.check import Disagreement
 from memstrata.store.rows import dump
 from memstrata.types import (
     Context,
@@ -38,10 +43,21 @@ COLOURS = {
     "deferred": "magenta",
     "failed": "bold red",
 }
+IDS = frozenset({"note", "turn", "to"})  # columns that are copied from, and so never broken
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A note with its changes."""
+
+    note: Note
+    history: tuple[Revision, ...]
 
 
 def as_json(result: Any) -> None:
     """One JSON value on standard output."""
+    if isinstance(result, Shown):
+        result = {**asdict(result.note), "history": result.history}
     print(orjson.dumps(orjson.loads(dump(result)), option=orjson.OPT_INDENT_2).decode())
 
 
@@ -65,95 +81,153 @@ def day(at: datetime | None) -> str:
     return "" if at is None else f"{at:%Y-%m-%d}"
 
 
+# parts ----------------------------------------------------------------------------------------------------------------
+
+
 def _table(*columns: str, title: str | None = None) -> Table:
-    table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold", pad_edge=False)
+    table = Table(
+        title=Text(title, style="bold") if title else None, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False
+    )
     for column in columns:
-        table.add_column(column, overflow="fold")
+        table.add_column(column, overflow="fold", no_wrap=column in IDS)
     return table
+
+
+def _row(table: Table, *cells: str | Text) -> None:
+    """A row of plain texts: a "[" in a cell is a "[" of the one who said it."""
+    table.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in cells))
+
+
+def _beside(left: Text, lines: Sequence[Text], width: int) -> Table:
+    """Lines beside a narrow head, so that what is long wraps under itself."""
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(width=width)
+    grid.add_column(overflow="fold")
+    for number, line in enumerate(lines):
+        grid.add_row(left if number == 0 else Text(), line)
+    return grid
+
+
+def _dim(text: str) -> Text:
+    return Text(text, style="dim")
+
+
+def _more(cursor: str | None) -> list[RenderableType]:
+    return [_dim(f"more: --cursor {cursor}")] if cursor else []
+
+
+def mapping(result: Mapping[str, Any], title: str | None = None) -> RenderableType:
+    """Names and values; values that are mappings or lists in one cell."""
+    table = _table("", "", title=title)
+    table.show_header = False
+    for name, value in result.items():
+        _row(table, _dim(name.replace("_", " ")), _cell(value))
+    return table
+
+
+def _cell(value: Any) -> str:
+    match value:
+        case None:
+            return "–"
+        case Mapping():
+            return ", ".join(f"{name} {_cell(item)}" for name, item in value.items()) or "none"
+        case list() | tuple():
+            return "\n".join(map(_cell, value)) or "none"
+        case Disagreement():
+            return " · ".join(part for part in (value.owner, value.table, value.row, value.problem) if part)
+        case bool():
+            return "yes" if value else "no"
+        case int():
+            return f"{value:,}"
+        case float():
+            return f"{value:,.2f}"
+    return str(value)
+
+
+# results --------------------------------------------------------------------------------------------------------------
 
 
 def receipt(result: Receipt) -> RenderableType:
-    parts: list[RenderableType] = [Text(f"{result.verb} {result.operation}", style="bold")]
+    parts: list[RenderableType] = [Text.assemble((result.verb, "bold"), (f"  {result.operation}", "dim"))]
     if result.repeated:
         parts.append(Text("the same call was made before: this is its receipt", style="yellow"))
-    if result.messages:
-        table = _table("message", "outcome", "turn", "note")
-        for message in result.messages:
-            remark = ", ".join(message.redacted) or message.reason
-            table.add_row(str(message.index), message.outcome, message.turn, remark)
-        parts.append(table)
-    if result.candidates:
-        table = _table("outcome", "statement", "note", "why")
-        for candidate in result.candidates:
-            table.add_row(
-                Text(candidate.outcome, style=COLOURS[candidate.outcome]),
-                candidate.content,
-                candidate.note or "",
-                candidate.reason,
-            )
-        parts.append(table)
+    for message in result.messages:
+        remark = f"  ({', '.join(message.redacted) or message.reason})" if message.redacted or message.reason else ""
+        parts.append(Text(f"message {message.index}: {message.outcome} as {message.turn}{remark}"))
+    for candidate in result.candidates:
+        lines = [Text(candidate.content, style="bold"), Text(candidate.reason, style="italic")]
+        made = f"note {candidate.note} · " if candidate.note else ""
+        parts.append(_outcome(candidate.outcome, [*lines, _dim(f"{made}decision {candidate.decision}")]))
     if result.pending:
-        parts.append(Text(f"{result.pending} turns wait for their page to cool", style="dim"))
-    if result.counts:
-        parts.append(mapping(result.counts))
+        parts.append(_dim(f"{result.pending} turns wait for their page to cool"))
+    if any(result.counts.values()):
+        parts.append(_dim(", ".join(f"{_words(name)} {count:,}" for name, count in result.counts.items() if count)))
     return Group(*parts)
 
 
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _outcome(outcome: str, lines: Sequence[Text]) -> Table:
+    name = _words(outcome)
+    return _beside(Text(name, style=COLOURS[outcome]), lines, width=len("duplicate") + 1 if len(name) < 11 else 11)
+
+
 def preview(result: Preview) -> RenderableType:
-    table = _table("outcome", "statement", "kind", "why", title="What would become of it; nothing was written")
+    parts: list[RenderableType] = [Text("What would become of it; nothing was written", style="bold")]
+    for message in result.messages:
+        if message.redacted or message.outcome != "stored":
+            parts.append(Text(f"message {message.index}: {message.outcome} ({', '.join(message.redacted)})"))
     for decision in result.decisions:
-        table.add_row(
-            Text(decision.outcome, style=COLOURS[decision.outcome]),
-            decision.candidate.content,
-            decision.candidate.kind,
-            decision.reason,
-        )
-    return table
+        lines = [Text(decision.candidate.content, style="bold"), Text(decision.reason, style="italic")]
+        parts.append(_outcome(decision.outcome, [*lines, _dim(decision.candidate.kind)]))
+    parts.append(_dim(f"{len(result.notes)} notes, {len(result.links)} links"))
+    return Group(*parts)
 
 
 def recall(result: Recall) -> RenderableType:
     if not result.hits:
-        return Text("nothing found", style="dim")
-    parts: list[RenderableType] = [hit(number, item) for number, item in enumerate(result.hits, 1)]
-    if result.cursor:
-        parts.append(Text(f"more: --cursor {result.cursor}", style="dim"))
-    return Group(*parts)
+        return _dim("nothing found")
+    return Group(*(hit(number, item) for number, item in enumerate(result.hits, 1)), *_more(result.cursor))
 
 
 def hit(number: int, item: Hit) -> RenderableType:
     """A memory with its score, when and by whom it was said, and why it was found."""
-    head = Text(f"{number:>2}  ")
-    shown = f"{item.score:.2f} " if item.score >= 0.01 else "<.01 "
-    head.append(shown, style="bold green" if item.score >= 0.3 else "yellow")
-    head.append(item.text, style="bold")
+    score = f"{item.score:.2f}" if item.score >= 0.01 else "<.01"
+    head = Text.assemble(f"{number:>2}  ", (score, "bold green" if item.score >= 0.3 else "yellow"))
     kind = item.note.kind if item.note else item.kind
     when = f"said {day(item.at)}" + (f", about {day(item.event.start)}" if item.event else "")
     turns = ", ".join(evidence.id for evidence in item.evidence[:4])
-    about = Text(f"        {kind} · {when} · {item.id} · turns {turns}", style="dim")
-    return Group(head, about, Text(f"        {item.reason}", style="dim italic"))
+    about = f"{kind} · {when} · {item.id}" + (f" · from {turns}" if turns != item.id else "")
+    lines = [Text(item.text, style="bold"), _dim(about), Text(item.reason, style="dim italic")]
+    return _beside(head, lines, width=8)
 
 
 def context(result: Context) -> RenderableType:
-    return Group(Text(result.text), Text(f"\n{result.tokens} tokens, {result.strategy}", style="dim"))
+    return Group(Text(result.text), _dim(f"\n{result.tokens:,} tokens, {result.strategy}"))
 
 
 def profile(result: Profile) -> RenderableType:
     table = _table("kind", "what is known", "since", "note")
     for notes in (result.identity, result.preference, result.relation):
         for note in notes:
-            table.add_row(note.kind, note.content, day(note.valid_from), note.id)
-    return table if table.row_count else Text("nothing is known yet", style="dim")
+            _row(table, note.kind, note.content, day(note.valid_from), note.id)
+    return table if table.row_count else _dim("nothing is known yet")
 
 
 def note_page(result: NotePage) -> RenderableType:
-    table = _table("note", "kind", "content", "said", "state", "weight")
+    if not result.notes:
+        return _dim("no notes")
+    table = _table("note", "content", "kind", "said", "weight")
     for note in result.notes:
-        table.add_row(note.id, note.kind, note.content, day(note.said_at), note.state, f"{note.weight:.2f}")
-    more = [Text(f"more: --cursor {result.cursor}", style="dim")] if result.cursor else []
-    return Group(table, *more)
+        kind = note.kind if note.state == "current" else f"{note.kind}, {note.state}"
+        _row(table, note.id, note.content, kind, day(note.said_at), "pinned" if note.pinned else f"{note.weight:.2f}")
+    return Group(table, *_more(result.cursor))
 
 
 def note(result: Note) -> RenderableType:
+    fades = f", forgotten after {day(result.forgets_at)}" if result.forgets_at else ""
     rows = {
         "content": result.content,
         "context": result.context,
@@ -165,9 +239,10 @@ def note(result: Note) -> RenderableType:
         "event": f"{day(result.event.start)} ({result.event.precision})" if result.event else "",
         "valid": f"{day(result.valid_from)} – {day(result.valid_to) or 'now'}",
         "said": day(result.said_at),
-        "weight": f"{result.weight:.2f}"
-        + (" pinned" if result.pinned else f", forgotten after {day(result.forgets_at)}" if result.forgets_at else ""),
+        "weight": f"{result.weight:.2f}" + (", pinned" if result.pinned else fades),
         "revision": str(result.revision),
+        "edited": ", ".join(result.edited),
+        "decision": result.decision or "",
     }
     parts: list[RenderableType] = [mapping({name: value for name, value in rows.items() if value}, title=result.id)]
     if result.links:
@@ -175,17 +250,20 @@ def note(result: Note) -> RenderableType:
         for link in result.links:
             other = link.target if link.source == result.id else link.source
             way = link.type if link.source == result.id else f"{link.type} (from)"
-            links.add_row(way, other, f"{link.score:.2f}", link.reason)
+            _row(links, way, other, f"{link.score:.2f}", link.reason)
         parts.append(links)
-    evidence = _table("turn", "session", "said", "who", "text")
+    evidence = _table("turn", "session", "said", "who", "text", title="Evidence")
     for turn in result.evidence:
-        evidence.add_row(turn.id, turn.session, day(turn.at), turn.speaker or turn.role, turn.text)
+        _row(evidence, turn.id, turn.session, day(turn.at), turn.speaker or turn.role, turn.text)
     return Group(*parts, evidence)
 
 
+def shown(result: Shown) -> RenderableType:
+    return Group(note(result.note), revisions(result.history))
+
+
 def explanation(result: Explanation) -> RenderableType:
-    parts: list[RenderableType] = [Text(result.sentence, style="bold"), Text("")]
-    parts.append(signals(result.decision))
+    parts: list[RenderableType] = [Text(result.sentence, style="bold"), signals(result.decision)]
     if result.history:
         parts.append(revisions(result.history))
     return Group(*parts)
@@ -194,47 +272,39 @@ def explanation(result: Explanation) -> RenderableType:
 def signals(decision: Decision) -> RenderableType:
     """The five signals as bars, with their weights, and the score against the threshold."""
     if decision.signals is None:
-        return Text("a duplicate is not scored", style="dim")
+        return _dim("a duplicate is not scored")
     table = _table("signal", "value", "", "weight")
     names = ("utility", "confidence", "novelty", "recency", "type prior")
     for name, value, weight in zip(names, decision.signals.as_tuple(), decision.weights, strict=True):
-        table.add_row(name, f"{value:.2f}", Text("█" * round(BAR * value), style="blue"), f"{weight:.2f}")
+        _row(table, name, f"{value:.2f}", Text("█" * round(BAR * value), style="blue"), f"{weight:.2f}")
     if decision.score is not None:
-        colour = "green" if decision.score >= decision.theta else "red"
-        bar = Text("█" * round(BAR * decision.score), style=colour)
-        table.add_row("score", f"{decision.score:.2f}", bar, f"≥ {decision.theta:.2f}?")
+        passed = decision.score >= decision.theta
+        bar = Text("█" * round(BAR * decision.score), style="green" if passed else "red")
+        _row(table, "score", f"{decision.score:.2f}", bar, f"{'≥' if passed else '<'} {decision.theta:.2f}")
     return table
 
 
 def revisions(result: Sequence[Revision]) -> RenderableType:
-    table = _table("when", "by", "operation", "change", title="History")
+    parts: list[RenderableType] = [Text("History", style="bold")]
     for revision in result:
-        table.add_row(f"{revision.at:%Y-%m-%d %H:%M}", revision.verb, revision.operation, _change(revision))
-    return table
+        head = Text.assemble(
+            f"{revision.at:%Y-%m-%d %H:%M}  ", (revision.verb, "bold"), (f"  {revision.operation}", "dim")
+        )
+        parts += [head, *(_beside(Text(), [line], width=2) for line in _changes(revision))]
+    return Group(*parts)
 
 
-def _change(revision: Revision) -> str:
-    if revision.before is None:
-        return f"born: {(revision.after or {}).get('content', '')}"
+def _changes(revision: Revision) -> list[Text]:
     after = revision.after or {}
-    return "; ".join(f"{name}: {value!s} → {after.get(name)!s}" for name, value in revision.before.items())
+    if revision.before is None:
+        return [Text(f"born: {after.get('content', '')}")]
+    return [Text(f"{name}: {_cell(value)} → {_cell(after.get(name))}") for name, value in revision.before.items()]
 
 
 def erasure(result: Erasure) -> RenderableType:
     state = "no byte of it is left" if result.complete else "its bytes go when the last other reader has left"
-    return Group(mapping(result.counts, title=f"Erased ({result.operation})"), Text(state, style="bold"))
-
-
-def mapping(result: Mapping[str, Any], title: str | None = None) -> RenderableType:
-    table = _table("", "", title=title)
-    table.show_header = False
-    for name, value in result.items():
-        if isinstance(value, Mapping):
-            value = ", ".join(f"{key} {item}" for key, item in value.items())
-        elif isinstance(value, list):
-            value = "\n".join(map(str, value))
-        table.add_row(Text(name.replace("_", " "), style="dim"), f"{value:,}" if isinstance(value, int) else str(value))
-    return table
+    head = Text.assemble(("erased", "bold"), (f"  {result.operation}", "dim"))
+    return Group(head, mapping({name: n for name, n in result.counts.items() if n}), Text(state, style="bold"))
 
 
 VIEWS: tuple[tuple[type, Callable[[Any], RenderableType]], ...] = (
@@ -245,6 +315,7 @@ VIEWS: tuple[tuple[type, Callable[[Any], RenderableType]], ...] = (
     (Profile, profile),
     (NotePage, note_page),
     (Note, note),
+    (Shown, shown),
     (Explanation, explanation),
     (Erasure, erasure),
 )

@@ -1,0 +1,139 @@
+"""The commands about a whole store, with progress on standard error: maintain to eval, and the demo."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from memstrata.cli.common import bar, emit, reading, spinner, stderr, writing
+from memstrata.cli.options import DEFAULT_STORE, Agent, Embedder, Json, NamedUser, Now, Session, Store
+
+Everybody = Annotated[str | None, typer.Option("--user", "-u", help="Only this user; all when none is named.")]
+
+
+def maintain(store: Store = DEFAULT_STORE, now: Now = None, embedder: Embedder = None, json: Json = False) -> None:
+    """End idle sessions, distil what cooled, forget what faded, purge what was forgotten."""
+    with reading(store, embedder) as memory, spinner("upkeep"):
+        counts = memory.maintain(now)
+    emit(counts, json)
+
+
+def stats(store: Store = DEFAULT_STORE, user: Everybody = None, agent: Agent = None, json: Json = False) -> None:
+    """Count what is stored and queued."""
+    with reading(store) as memory:
+        emit(memory.stats(user_id=user, agent_id=agent), json)
+
+
+def retry_failed(store: Store = DEFAULT_STORE, embedder: Embedder = None, json: Json = False) -> None:
+    """Queue failed work again and run it."""
+    with reading(store, embedder) as memory:
+        count = memory.retry_failed()
+        with spinner("working off the queue"):
+            done = memory.flush()
+    emit({"retried": count, **done}, json)
+
+
+def import_(
+    path: Annotated[
+        Path,
+        typer.Argument(
+            exists=True,
+            dir_okay=False,
+            allow_dash=True,
+            help="An export, messages as JSON Lines, or a file of the LoCoMo schema; - reads standard input.",
+        ),
+    ],
+    store: Store = DEFAULT_STORE,
+    user: NamedUser = None,
+    agent: Agent = None,
+    session: Session = None,
+    embedder: Embedder = None,
+    json: Json = False,
+) -> None:
+    """Read an export, or conversations, into the store."""
+    source = sys.stdin.buffer if str(path) == "-" else path
+    with writing(store, embedder) as memory, bar("importing") as progress:
+        counts = memory.import_(source, user_id=user, agent_id=agent, session_id=session, progress=progress)
+    emit(counts, json)
+
+
+def export(
+    path: Annotated[Path, typer.Argument(allow_dash=True, help="Where to write it; - is standard output.")],
+    store: Store = DEFAULT_STORE,
+    user: Everybody = None,
+    agent: Agent = None,
+    json: Json = False,
+) -> None:
+    """Write everything (or one owner's) as JSON Lines; import gives the same store."""
+    with reading(store) as memory, spinner("exporting"):
+        if str(path) == "-":
+            counts = memory.export(sys.stdout.buffer, user_id=user, agent_id=agent)
+            sys.stdout.buffer.flush()
+            stderr().print(f"{sum(counts.values()):,} lines")
+        else:
+            emit(memory.export(path, user_id=user, agent_id=agent), json)
+
+
+def reindex(store: Store = DEFAULT_STORE, embedder: Embedder = None, json: Json = False) -> None:
+    """Make terms and vectors anew from the tables."""
+    with reading(store, embedder) as memory, bar("indexing") as progress:
+        counts = memory.reindex(progress=progress)
+    emit(counts, json)
+
+
+def reembed(
+    to: Annotated[str, typer.Option("--embedder", help="The model to move to.")],
+    store: Store = DEFAULT_STORE,
+    json: Json = False,
+) -> None:
+    """Move the store to another embedding model."""
+    with reading(store) as memory, bar("embedding") as progress:
+        counts = memory.reembed(to, progress=progress)
+    emit(counts, json)
+
+
+def check(store: Store = DEFAULT_STORE, json: Json = False) -> None:
+    """Look for disagreements between the tables and what is derived from them; exit code 1 when there are any."""
+    with reading(store) as memory, spinner("checking"):
+        found = memory.check()
+    emit({"disagreements": found}, json)
+    if found:
+        raise typer.Exit(1)
+
+
+def locomo(
+    path: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="A file of the LoCoMo schema.")],
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first conversations.")] = None,
+    keep: Annotated[Path | None, typer.Option(help="Keep the store that is made, here.")] = None,
+    embedder: Embedder = None,
+    json: Json = False,
+) -> None:
+    """Retrieval of evidence turns, beside BM25 in the same run."""
+    from dataclasses import replace
+
+    from rich.console import Console
+
+    from memstrata.evaluation.locomo import load_locomo
+    from memstrata.evaluation.report import print_report, to_json
+    from memstrata.evaluation.run import evaluate
+    from memstrata.memory import Memory
+
+    data = load_locomo(path)
+    if limit is not None:
+        data = replace(data, conversations=data.conversations[:limit])
+    shown = stderr().is_terminal
+    result = evaluate(data, lambda store: Memory(store, embedder=embedder), store=keep, progress=shown)
+    if json:
+        emit(to_json(result), json)
+    else:
+        print_report(result, Console(highlight=False))
+
+
+def demo() -> None:
+    """A conversation goes through the whole path; then questions, a contradiction, an erasure, each with its reason."""
+    from memstrata.cli.demo import run
+
+    run()
