@@ -105,7 +105,7 @@ def live(memory: Memory, clock: SetClock) -> None:
 
 def answers(memory: Memory) -> list[tuple[str, str, float]]:
     """What the memory says to the questions, without touching anything."""
-    scopes: list[dict[str, str]] = [{"user_id": "ana"}, {"user_id": "bob", "agent_id": "helper"}, {"agent_id": "solo"}]
+    scopes: list[dict[str, Any]] = [{"user_id": "ana"}, {"user_id": "bob", "agent_id": "helper"}, {"agent_id": "solo"}]
     return [
         (hit.id, hit.text, hit.score)
         for scope in scopes

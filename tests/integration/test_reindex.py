@@ -32,7 +32,9 @@ class OtherEmbedder(HashingEmbedder):
         if self.left is not None and self.embedded > self.left:
             raise EmbedderError("cut")
         vectors = (await super().embed(texts, query=query))[:, : self.dim]
-        return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        scaled: np.ndarray = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+        return scaled
 
 
 def sql(memory: Memory, statement: str, *params: object) -> int:
