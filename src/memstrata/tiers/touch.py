@@ -41,9 +41,10 @@ class TouchBuffer:
 
     async def drain(self) -> None:
         """Wait until every touch taken so far is written."""
-        if self._task is not None:
-            await asyncio.wait([self._task])
-            self._task.result()
+        task = self._task  # the buffer may have another by the time this one is done
+        if task is not None:
+            await asyncio.wait([task])
+            task.result()
 
     async def _drain(self) -> None:
         while self._waiting:
