@@ -43,7 +43,7 @@ def test_pages_made_from_the_code_are_up_to_date() -> None:
 
 
 def test_the_readme_names_every_command() -> None:
-    from memstrata.cli.bulk import app
+    from memstrata.cli.app import app
 
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     named = set(COMMAND.findall(text))

@@ -263,7 +263,13 @@ def shown(result: Shown) -> RenderableType:
 
 
 def explanation(result: Explanation) -> RenderableType:
-    parts: list[RenderableType] = [Text(result.sentence, style="bold"), signals(result.decision)]
+    decision = result.decision
+    about = [f"note {result.note.id}"] if result.note else []
+    about += [f"decision {decision.id}", f"policy {decision.policy}"]
+    if decision.nearest is not None:
+        near = decision.nearest_similarity
+        about.append(f"nearest {decision.nearest}" + ("" if near is None else f" ({near:.2f})"))
+    parts: list[RenderableType] = [Text(result.sentence, style="bold"), _dim(" · ".join(about)), signals(decision)]
     if result.history:
         parts.append(revisions(result.history))
     return Group(*parts)

@@ -40,9 +40,6 @@ def import_(
     path: Annotated[
         Path,
         typer.Argument(
-            exists=True,
-            dir_okay=False,
-            allow_dash=True,
             help="An export, messages as JSON Lines, or a file of the LoCoMo schema; - reads standard input.",
         ),
     ],
@@ -61,7 +58,7 @@ def import_(
 
 
 def export(
-    path: Annotated[Path, typer.Argument(allow_dash=True, help="Where to write it; - is standard output.")],
+    path: Annotated[Path, typer.Argument(help="Where to write it; - is standard output.")],
     store: Store = DEFAULT_STORE,
     user: Everybody = None,
     agent: Agent = None,
