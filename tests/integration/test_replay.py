@@ -50,6 +50,7 @@ def test_a_replay_of_one_owner_has_that_owner_only(past: SimpleNamespace) -> Non
     with past.open_memory(":memory:", clock) as memory:
         past.talk(memory, past.JA, clock, user_id="ana", session_id="s")
         past.talk(memory, past.EN, clock, user_id="bob", session_id="s")
+        memory.add([{"role": "user", "content": text, "id": f"t{n}"} for n, text in enumerate(past.ZH)], user_id="ana")
         first, second, counts = replayed(memory, Scope("default", "ana"))
     assert first == second
     assert counts["owners"] == 1

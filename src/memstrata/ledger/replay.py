@@ -21,7 +21,7 @@ from memstrata.intake.append import TRUST
 from memstrata.ledger import notes, undo
 from memstrata.ledger.receipts import decisions_of_operation, receipt_of
 from memstrata.store.base import Db, Row, Store
-from memstrata.store.read import Key, key_of, turns_by_no
+from memstrata.store.read import Key, key_of
 from memstrata.store.rows import turn_of
 from memstrata.tiers.maintain import forget_faded, scope_of_owner
 from memstrata.tiers.touch import Touch, apply_touches
@@ -177,27 +177,29 @@ class _Replay:
         payload = orjson.loads(row["payload"])
         newest = datetime.fromisoformat(payload["newest_at"]) if "newest_at" in payload else None
 
-        def read(db: Db) -> tuple[list[Turn], dict[str, Turn]]:
-            span = range(payload["first"], payload["last"] + 1) if payload["first"] is not None else range(0)
-            turns = [turn for _, turn in sorted(turns_by_no(db, self.key, span).items())]
+        def read(db: Db) -> tuple[list[Row], dict[str, Turn]]:
+            stored = db.all(
+                "SELECT * FROM turns WHERE tenant = ? AND owner = ? AND no BETWEEN ? AND ? ORDER BY no",
+                (*self.key, payload["first"] or 0, payload["last"] or 0),
+            )
             rows = [
                 found
                 for outcome in receipt.messages
                 if outcome.outcome == "skipped" and (found := _turn_with_id(db, scope, outcome.turn)) is not None
             ]
-            return turns, {found["id"]: turn_of(found) for found in rows}
+            return stored, {found["id"]: turn_of(found) for found in rows}
 
-        turns, skipped = await self.source.store.read(read)
-        fresh = iter(turns)
+        stored, skipped = await self.source.store.read(read)
+        fresh = iter(stored)
         messages = []
         for outcome in receipt.messages:
             if outcome.outcome == "skipped":
                 messages.append(_message_of(skipped[outcome.turn], outcome.turn, at=newest))
             else:
-                turn = next(fresh)
-                own_id = None if turn.id == f"t{turn.no}" else turn.id
-                messages.append(_message_of(turn, own_id, at=turn.at, redacted=outcome.redacted))
-        return turns, messages
+                found = next(fresh)
+                turn = turn_of(found)
+                messages.append(_message_of(turn, found["id"], at=turn.at, redacted=outcome.redacted))
+        return [turn_of(found) for found in stored], messages
 
     async def end_session(self, scope: Scope, row: Row, receipt: Receipt) -> None:
         await close_session(self.engine, scope)
