@@ -123,17 +123,18 @@ def _update_note(
         row = rec.select("notes", (note.no,))
         if row is not None:
             writer.put(embedded[note.id].document, embedded[note.id].vectors, old=document_of_row(row))
-    rec.update(
-        "notes",
-        (note.no,),
-        {
-            "state": note.state,
-            "valid_to": None if note.valid_to is None else to_us(note.valid_to),
-            "superseded_by": note.superseded_by,
-            "context": note.context,
-            "tags": dump(note.tags),
-        },
-    )
+    if note.id in plan.changed:
+        rec.update(
+            "notes",
+            (note.no,),
+            {
+                "state": note.state,
+                "valid_to": None if note.valid_to is None else to_us(note.valid_to),
+                "superseded_by": note.superseded_by,
+                "context": note.context,
+                "tags": dump(note.tags),
+            },
+        )
     if note.id in plan.refreshed:
         refresh_weight(rec, note.no, note.kind, note.pinned, settings)
 

@@ -48,6 +48,7 @@ class Plan:
     notes: dict[str, Note] = field(default_factory=dict)
     updated: dict[str, Note] = field(default_factory=dict)
     turns: dict[str, set[int]] = field(default_factory=dict)  # evidence to add, by note id
+    changed: set[str] = field(default_factory=set)  # existing notes with new values; the others only gained links
     refreshed: set[str] = field(default_factory=set)  # notes whose weight is set to 1
     re_embedded: set[str] = field(default_factory=set)
     links: list[Link] = field(default_factory=list)
@@ -218,6 +219,7 @@ def _resolve(
     start = max(resolution.valid_from for _, resolution in settled)
     for rival, resolution in settled:
         plan.put(replace(rival, state="superseded", valid_to=resolution.existing_valid_to, superseded_by=note.id))
+        plan.changed.add(rival.id)
         plan.links.append(Link(note.id, rival.id, "supersedes", 1.0, resolution.reason))
         note = replace(note, evidence=(*note.evidence, *rival.evidence))
     reasons = "; ".join(resolution.reason for _, resolution in settled)
@@ -236,4 +238,5 @@ def _link(plan: Plan, note: Note, neighbours: Sequence[Neighbour], settings: Set
         if settings.evolution and rank < EVOLVES and (evolution := evolve(grown, note)) is not None:
             grown = replace(grown, context=evolution.context, tags=evolution.tags)
             plan.re_embedded.add(older.id)
+            plan.changed.add(older.id)
         plan.put(grown)

@@ -15,12 +15,12 @@ from typing import Final
 from memstrata.extract import sources
 from memstrata.extract.cues import cues_of, fold
 from memstrata.extract.kinds import OWN_KINDS
-from memstrata.text.measure import clip, size
 from memstrata.extract.slots import refers_back
 from memstrata.extract.statements import Reading, Statement, read
 from memstrata.extract.topic_tables import topics
 from memstrata.text.keywords import keywords
 from memstrata.text.language import detect
+from memstrata.text.measure import clip, size
 from memstrata.text.names import names
 from memstrata.types import Candidate, Kind, Slot, Turn
 
@@ -169,6 +169,7 @@ def candidate_of_statements(
     kind = kind or (_kind(said) if said else "fact")
     speaker = _speaker(turn)
     day = f"{turn.at:%Y-%m-%d}"
+    named = names(text, speaker=speaker)
     return Candidate(
         text=text,
         speaker=speaker,
@@ -176,9 +177,9 @@ def candidate_of_statements(
         evidence=(turn.no,),
         said_at=turn.at,
         context=f"{remark} · {day}" if remark else day,
-        keywords=keywords(text, limit=8),
+        keywords=keywords(text, limit=8, named=named),
         tags=tuple(dict.fromkeys((*tags, kind, *topics(fold(text), language)))),
-        names=names(text, speaker=speaker),
+        names=named,
         event=next((statement.event for statement in said if statement.event), None),
         slot=next((statement.slot for statement in said if statement.slot), None),
         negated=any(statement.cues.negated for statement in said),

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memstrata.embed.chunks import chunks
-from memstrata.text.measure import size
 from memstrata.index.flags import flags_of
 from memstrata.store.base import Db
 from memstrata.store.counters import Counters
 from memstrata.store.kinds import NOTE, PAGE, TURN
+from memstrata.text.measure import size
 from memstrata.text.tokens import terms
 from memstrata.types import Note, Turn
 
@@ -33,6 +33,10 @@ class Document:
     def chunk_terms(self) -> list[frozenset[str]]:
         """The terms of each chunk."""
         return [frozenset(terms(text)) for text in self.lexical]
+
+    def places(self) -> frozenset[tuple[str, int]]:
+        """Each term with the number of a chunk that has it."""
+        return frozenset((term, chunk) for chunk, found in enumerate(self.chunk_terms()) for term in found)
 
 
 def turn_document(turn: Turn) -> Document:
@@ -88,17 +92,12 @@ class IndexWriter:
             )
         else:
             unit = row["no"]
-            if old is not None:
-                self._drop_postings(unit, old)
             self.db.run(
                 "UPDATE units SET length = ?, changed = ? WHERE tenant = ? AND owner = ? AND no = ?",
                 (length, self.counters.changed, *key, unit),
             )
             self.db.run("DELETE FROM vectors WHERE tenant = ? AND owner = ? AND unit = ?", (*key, unit))
-        self.db.many(
-            "INSERT INTO postings (tenant, owner, term, unit, chunk) VALUES (?, ?, ?, ?, ?)",
-            [(*key, term, unit, chunk) for chunk, found in enumerate(document.chunk_terms()) for term in sorted(found)],
-        )
+        self._put_postings(unit, document, old if row is not None else None)
         self.db.many(
             "INSERT INTO vectors (tenant, owner, unit, chunk, model, dim, flags, vector)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -130,6 +129,17 @@ class IndexWriter:
         self.db.run("DELETE FROM vectors WHERE tenant = ? AND owner = ? AND unit = ?", (*key, row["no"]))
         self.db.run("DELETE FROM units WHERE tenant = ? AND owner = ? AND no = ?", (*key, row["no"]))
         self.counters.epoch += 1  # readers load the owner anew
+
+    def _put_postings(self, unit: int, document: Document, old: Document | None) -> None:
+        """Write the terms of a unit; of one that had others, what differs."""
+        new, gone = document.places(), old.places() if old is not None else frozenset()
+        statements = (
+            ("DELETE FROM postings WHERE tenant = ? AND owner = ? AND term = ? AND unit = ? AND chunk = ?", gone - new),
+            ("INSERT INTO postings (tenant, owner, term, unit, chunk) VALUES (?, ?, ?, ?, ?)", new - gone),
+        )
+        for sql, places in statements:
+            if places:
+                self.db.many(sql, [(self.tenant, self.owner, term, unit, chunk) for term, chunk in sorted(places)])
 
     def _drop_postings(self, unit: int, document: Document) -> None:
         self.db.many(

@@ -21,7 +21,9 @@ def dots(query: Floats, vectors: Floats) -> Floats:
 def sign_distances(query: Floats, sketches: NDArray[np.uint64]) -> NDArray[np.float64]:
     """In how many signs a vector differs from each sketch."""
     bits = sketch(query[None, :]).view(np.uint8)
-    return np.asarray(simsimd.cdist(bits, sketches.view(np.uint8), metric="hamming", dtype="bin8"), dtype=np.float64)[0]
+    all_pairs = simsimd.cdist(bits, sketches.view(np.uint8), metric="hamming", dtype="bin8")
+    found: NDArray[np.float64] = np.asarray(all_pairs, dtype=np.float64)[0]
+    return found
 
 
 def sketch(vectors: Floats) -> NDArray[np.uint64]:

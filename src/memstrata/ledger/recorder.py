@@ -113,6 +113,20 @@ class Recorder:
             self.mark(table, int(str(key[0])))
         return True
 
+    def update_alike(
+        self, table: str, numbers: Sequence[int], before: Mapping[str, object], after: Mapping[str, object]
+    ) -> None:
+        """The same change of several rows of turns or pages, all of which have the values `before`."""
+        assignments = ", ".join(f"{name} = ?" for name in after)
+        self.db.many(
+            f"UPDATE {table} SET {assignments} WHERE tenant = ? AND owner = ? AND no = ?",
+            [(*after.values(), *self.key, no) for no in numbers],
+        )
+        old, new = dump(before), dump(after)
+        for no in numbers:
+            self._changes.append((table, str(no), old, new))
+            self.mark(table, no)
+
     def delete(self, table: str, key: Sequence[object]) -> bool:
         """Remove a link or an evidence row; its old columns stay in the log."""
         row = self.select(table, key)
@@ -158,11 +172,10 @@ class Recorder:
         counter = self.counter
         if self.notes_touched:
             counter.notes_changed += 1
-        for kind, ref in sorted(self._units):
-            self.db.run(
-                "UPDATE units SET changed = ? WHERE tenant = ? AND owner = ? AND kind = ? AND ref = ?",
-                (counter.changed, *self.key, kind, ref),
-            )
+        self.db.many(
+            "UPDATE units SET changed = ? WHERE tenant = ? AND owner = ? AND kind = ? AND ref = ?",
+            [(counter.changed, *self.key, kind, ref) for kind, ref in sorted(self._units)],
+        )
         self.db.many(
             "INSERT INTO changes (tenant, owner, op, n, tbl, ref, before, after) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             [(*self.key, self.operation, n, *change) for n, change in enumerate(self._changes, self._first_change)],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import lru_cache
 
 from memstrata.text.scripts import HAN, HANGUL, HIRAGANA, KATAKANA
 from memstrata.text.stopwords import ENGLISH, word_list
@@ -99,7 +100,11 @@ def detect(text: str) -> str:
     Limits: Japanese written in Chinese characters alone is "zh" unless one of them is Japanese only; short Latin text
     without function words counts as English when it is plain ASCII.
     """
-    text = text[:_ENOUGH]
+    return _detect(text[:_ENOUGH])
+
+
+@lru_cache(maxsize=512)  # a turn and its sentences are asked about by several stages
+def _detect(text: str) -> str:
     if not text.isascii():
         counts: dict[str, float] = {}
         for match in _RUNS.finditer(text):

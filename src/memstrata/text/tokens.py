@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from typing import cast
 
@@ -23,6 +23,7 @@ from memstrata.text.scripts import HAN, HANGUL, INDIC_MARKS, LETTER, MARKS, UNSP
 STOP_WORDS: frozenset[str] = frozenset(stopwords.ENGLISH)
 QUERY_STOP_WORDS: frozenset[str] = STOP_WORDS | frozenset(stopwords.NEGATIONS)
 
+_REMEMBERED = 1_000  # characters of a text whose units are kept for the next that asks
 _LONGEST_WORD = 64  # characters of a word that count: longer ones are encoded data, not language
 _INVISIBLE = dict.fromkeys([0xAD, *range(0x200B, 0x2010), 0x2060, 0xFEFF, *range(0xFE00, 0xFE10)])
 _QUOTES = {0x2018: "'", 0x2019: "'", 0x02BC: "'"}
@@ -54,8 +55,12 @@ def normalise(text: str) -> str:
     return " ".join(text.split())
 
 
-def _split(text: str) -> list[tuple[str, str]]:
+def _split(text: str) -> Sequence[tuple[str, str]]:
     """The units of `text` in order, each with its family: "number", "word" or "run" (of a script without spaces)."""
+    return _split_again(text) if len(text) <= _REMEMBERED else _split_once(text)
+
+
+def _split_once(text: str) -> tuple[tuple[str, str], ...]:
     plain = normalise(text)
     pattern = _ASCII_UNITS
     if not plain.isascii():
@@ -70,7 +75,10 @@ def _split(text: str) -> list[tuple[str, str]]:
         elif family == "word" and "'" in unit:
             unit = _CLITIC.sub("", unit)
         units.append((family, unit))
-    return units
+    return tuple(units)
+
+
+_split_again = lru_cache(maxsize=1024)(_split_once)  # a statement is looked at from many sides
 
 
 @cache

@@ -77,8 +77,9 @@ def make_page(rec: Recorder, agent: str, session: str, turns: Sequence[Row], set
             "op": rec.operation,
         },
     )
-    for turn in turns:
-        rec.update("turns", (turn["no"],), {"tier": "page", "page": no})
+    rec.update_alike(
+        "turns", [turn["no"] for turn in turns], {"tier": "hot", "page": None}, {"tier": "page", "page": no}
+    )
     rec.enqueue("page", {"page": no}, agent=agent)
     return no
 

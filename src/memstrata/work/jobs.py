@@ -89,6 +89,16 @@ def next_job(db: Db, tenant: str, owner: str, now: datetime) -> Job | None:
     return None if row is None or row["run_after"] > to_us(now) else job_of_row(row)
 
 
+def next_after_index(db: Db, tenant: str, owner: str, now: datetime) -> Job | None:
+    """`next_job`, but None while turns of the owner wait to be indexed."""
+    waits = db.one(
+        "SELECT 1 FROM jobs WHERE tenant = ? AND owner = ? AND state = 'queued' AND run_after <= ? AND kind = 'index'"
+        " LIMIT 1",
+        (tenant, owner, to_us(now)),
+    )
+    return next_job(db, tenant, owner, now) if waits is None else None
+
+
 def job_of_operation(db: Db, key: tuple[str, str], operation: str) -> Job | None:
     """The queued job of a `remember`."""
     row = db.one(

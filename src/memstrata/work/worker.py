@@ -17,7 +17,7 @@ from memstrata.work.jobs import (
     index_jobs,
     lease,
     new_holder,
-    next_job,
+    next_after_index,
     postpone,
     release,
 )
@@ -144,12 +144,11 @@ class Worker:
         renew_at = time.monotonic() + seconds / 2
         try:
             while not self._stopping:
-                job = await engine.store.read(lambda db: next_job(db, tenant, owner, engine.now()))
+                # Turns are indexed before the pages that hold them: where some wait, there is no next job here.
+                job = await engine.store.read(lambda db: next_after_index(db, tenant, owner, engine.now()))
                 if job is None or not await self._run(job, done):
                     return True
                 _report(progress, job.kind, 1)
-                if await self._index_waits(owner):
-                    return True  # turns are indexed before the pages that hold them
                 if time.monotonic() > renew_at:
                     if not await engine.store.write(take):
                         return True
@@ -157,10 +156,6 @@ class Worker:
         finally:
             await engine.store.write(lambda db: release(db, tenant, owner, self.holder))
         return True
-
-    async def _index_waits(self, owner: str) -> bool:
-        tenant, now = self.engine.settings.tenant, self.engine.now()
-        return bool(await self.engine.store.read(lambda db: index_jobs(db, tenant, now, owner)))
 
     async def _run(self, job: Job, done: Done) -> bool:
         try:
