@@ -103,8 +103,7 @@ def _beside(left: Text, lines: Sequence[Text], width: int) -> Table:
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column(width=width)
     grid.add_column(overflow="fold")
-    for number, line in enumerate(lines):
-        grid.add_row(left if number == 0 else Text(), line)
+    grid.add_row(left, Group(*lines))
     return grid
 
 
