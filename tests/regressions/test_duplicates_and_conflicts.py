@@ -333,6 +333,11 @@ HARMLESS = [
     ("私は京都に住んでいます。", "いつか大阪に住みたいです。"),
     ("私はお茶が好きです。", "私はコーヒーが好きです。"),
     ("私はお茶が好きです。", "妹はお茶が嫌いです。"),
+    ("私は京都に住んでいます。", "妹は看護師です。大阪に住んでいます。"),
+    ("私は京都に住んでいます。", "田中さんは29歳です。医師です。大阪に住んでいます。"),
+    ("私の名前は高橋葵です。", "保護猫を引き取りました。名前は「こむぎ」です。"),
+    ("我住在成都。", "我妹妹是护士。住在上海。"),
+    ("I live in Porto.", "My sister is a nurse. She lives in Lisbon."),
     ("小王在华为工作。", "小王审计腾讯。"),
     ("小王在华为工作。", "小李在腾讯工作。"),
     ("我住在成都。", "我上周去了上海。"),
@@ -354,6 +359,13 @@ def test_what_does_not_contradict_retires_nothing(bench: Any, first: str, second
     assert {note.state for note in bench.notes(user_id="ana", all_states=True)} == {"current"}
     outcomes = {each["outcome"] for each in bench.decisions()}
     assert outcomes <= {"admitted", "rejected"}
+
+
+def test_who_speaks_of_themselves_after_others_still_revises(bench: Any) -> None:
+    bench.tell("私は京都に住んでいます。", at=MONDAY)
+    bench.tell("妹は看護師です。私は大阪に住んでいます。", at=LATER)
+    current = [note.slot.value for note in bench.notes(user_id="ana") if note.slot and note.slot.subject == "user"]
+    assert current == ["大阪"]
 
 
 def test_another_user_and_another_agent_revise_nothing(bench: Any) -> None:

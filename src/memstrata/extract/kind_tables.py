@@ -55,6 +55,7 @@ KIN_EN: Final = listed(
     cousin, niece, nephew, fiance, roommate, boss, dog, cat, family, baby, puppy, kitten, pet, twins
     """
 )
+KIN_JA: Final = listed("妹, 弟, 兄, 姉, 母, 父, 妻, 夫, 息子, 娘, 祖母, 祖父, 友達, 友人, 親友, 彼氏, 彼女, 同僚")
 RELATION: Final[Table] = {
     "en": whole_words(
         """

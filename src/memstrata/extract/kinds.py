@@ -17,6 +17,7 @@ _KIN_EN: Final = re.compile(
     rf" my (?:{_KIN})(?: (?:is|are|was|were)|'s name) "
     rf"| (?:i|we)(?: have|'ve got) (?:an?|an older|a younger|one|two|three|no) (?:{_KIN})s? "
 )
+_KIN_JA: Final = re.compile(rf"(?:{'|'.join(tables.KIN_JA)})の[^はがをにで、。 ]{{1,8}}[はが]")  # 妹の美咲は
 _ROLE_EN: Final = re.compile(
     r" (?:i'm|i am|i work as|i became) (?:an?|the) (?!bit|lot|little|few)(?!(?:\w+ ){0,3}fan )\w+"
 )
@@ -55,6 +56,8 @@ def kind_of(
     if has_cue(folded, tables.PREFERENCE[table]):
         return "preference"
     if has_cue(folded, tables.RELATION[table]) or (table == "en" and _KIN_EN.search(folded.padded)):
+        return "relation"
+    if table == "ja" and not past and event is None and _KIN_JA.search(folded.text):
         return "relation"
     if has_cue(folded, tables.PROCEDURE[table]):
         return "procedure"

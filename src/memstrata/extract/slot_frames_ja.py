@@ -25,7 +25,7 @@ _TIME = r"(?:今は|現在は?|今、|最近、?|もう)?"
 _COPULA = r"(?:です|だ|でした|である|になりました|になった|なんです)"
 
 FRAMES: Final[tuple[Frame, ...]] = (
-    frame("name", "名前", rf"(?:^|[、。])(?:{_ME}の)?名前は{_WORD}(?:です|だ|といいます|と申します)"),
+    frame("name", "名前", rf"(?:^|[、。]){_ME}の名前は{_WORD}(?:です|だ|といいます|と申します)"),
     frame("name", "と申します", rf"{_TOPIC}{_WORD}と申します"),
     frame("age", "歳", rf"^{_TOPIC}{_TIME}(?:今年で?)?(?P<value>\d{{1,3}}|[一二三四五六七八九十]{{1,3}})歳{_COPULA}"),
     frame("birthday", "誕生日", rf"^{_OF}誕生日は(?P<value>[^、。]*?\d+[^、。]*?)(?:です|だ|$)"),
@@ -61,6 +61,13 @@ FEELINGS: Final[tuple[Frame, ...]] = (
     frame(FEELING, "好き", rf"^{_TOPIC}{_TIME}{_THING}[がはも]{_FEEL_ADV}好き{_STOP}", POSITIVE),
     frame(FEELING, "嫌い", rf"^{_TOPIC}{_TIME}{_THING}[がはも]{_FEEL_ADV}嫌い(?:に(?:なった|なりました)|{_STOP})", NEGATIVE),
     frame(FEELING, "苦手", rf"^{_TOPIC}{_TIME}{_THING}[がはも]{_FEEL_ADV}苦手{_STOP}", NEGATIVE),
+)
+
+# Whom a sentence is about, by name: the speaker, or somebody else whom the next sentences may go on about.
+TOPIC: Final = re.compile(
+    rf"{_ME}(?:[はがも]|には)"
+    r"|(?P<other>(?:妹|弟|兄|姉|母|父|妻|夫|息子|娘|祖母|祖父|叔母|叔父|姪|甥|いとこ|両親|家族|彼女?|友達|友人|親友|同僚|上司|先生"
+    r"|隣人|[一-龠々ァ-ヶーA-Za-z]{1,8}(?:さん|くん|ちゃん|君)|猫|犬)(?:の[^、。はが]{1,8})?(?:[はがも]|には))"
 )
 
 # "今はBです", said after a statement whose slot is known.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from typing import Final
 
 from memstrata.extract import slot_frames as tables
@@ -78,6 +79,17 @@ def slot_of(
 def refers_back(text: str, language: str) -> bool:
     """Whether a text corrects a statement made before it without naming what it is about ("now it's B")."""
     return _CORRECTIONS[table_language(language)].search(text.replace("’", "'")) is not None
+
+
+def continues_another(text: str, language: str, before: Iterable[str]) -> bool:
+    """Whether a sentence without a subject goes on about somebody named in the sentences before it.
+
+    Japanese leaves subjects out: in "妹は看護師です。大阪に住んでいます。" it is the sister who lives in Osaka.
+    """
+    if language != "ja" or japanese.TOPIC.search(text):
+        return False
+    topics = [found for sentence in before for found in japanese.TOPIC.finditer(sentence)]
+    return bool(topics) and topics[-1]["other"] is not None
 
 
 def _likely_frames(folded: Folded, language: str) -> list[tables.Frame]:

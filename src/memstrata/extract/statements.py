@@ -9,11 +9,11 @@ from typing import Final
 
 from memstrata.extract.cues import Cues, Folded, cues_of, fold, is_question, points_back, table_language
 from memstrata.extract.kinds import kind_of
-from memstrata.text.measure import chunks
-from memstrata.extract.slots import slot_of
+from memstrata.extract.slots import continues_another, slot_of
 from memstrata.extract.smalltalk import content_of, is_filler
 from memstrata.extract.sources import PLACEHOLDER, is_command, is_override, is_suspicious
 from memstrata.text.language import detect
+from memstrata.text.measure import chunks
 from memstrata.text.scripts import has_unspaced
 from memstrata.text.sentences import sentences
 from memstrata.text.when import find_times
@@ -155,6 +155,8 @@ def _read_sentence(
         seen = folded if half is piece else fold(half)
         own = cues if half is piece else cues_of(half, language, seen)
         slot = slot_of(half, _subject(turn), language, previous=previous, cues=own, folded=seen)
+        if slot is not None and continues_another(half, language, (one.text for one in found.said)):
+            slot = None
         mention = next(iter(find_times(half, turn.at, language=language)), None)
         event = mention.event if mention else None
         kind = kind_of(half, language, event=event, slot=slot, cues=own, folded=seen)

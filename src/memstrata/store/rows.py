@@ -211,9 +211,13 @@ def note_row(note: Note, *, rate: float, statement: str, forgets_at: int | None,
 
 
 def note_of(row: Row, *, links: Sequence[Link] = (), evidence: Sequence[Evidence] = (), weight: float = 1.0) -> Note:
+    said_at = from_us(row["said_at"])
+    # What was said and happened is in the zone of whoever said it, where "yesterday" is a day.
+    zone = next((turn.at.tzinfo for turn in evidence if turn.at == said_at), UTC)
     event = None
     if row["event_start"] is not None:
-        event = EventTime(from_us(row["event_start"]), from_us(row["event_end"]), row["event_precision"])
+        start, end = (from_us(row[name]).astimezone(zone) for name in ("event_start", "event_end"))
+        event = EventTime(start, end, row["event_precision"])
     return Note(
         id=row["id"],
         content=row["content"],
@@ -226,9 +230,9 @@ def note_of(row: Row, *, links: Sequence[Link] = (), evidence: Sequence[Evidence
         agent=row["agent"] or None,
         session=row["session"],
         event=event,
-        said_at=from_us(row["said_at"]),
-        valid_from=from_us(row["valid_from"]),
-        valid_to=None if row["valid_to"] is None else from_us(row["valid_to"]),
+        said_at=said_at.astimezone(zone),
+        valid_from=from_us(row["valid_from"]).astimezone(zone),
+        valid_to=None if row["valid_to"] is None else from_us(row["valid_to"]).astimezone(zone),
         recorded_at=from_us(row["recorded_at"]),
         last_access=from_us(row["last_access"]),
         pinned=bool(row["pinned"]),
