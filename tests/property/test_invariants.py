@@ -303,11 +303,13 @@ def test_weight_is_the_closed_form_after_any_calls(ops: list[tuple[str, int, int
             assert note.weight == pytest.approx(exp(-FORGETTING_RATES[note.kind] * days), abs=1e-12)
         due = {note.id for note in listed if note.state == "current" and note.weight <= 0.1}
         store.memory.maintain()
-        forgotten = {row["id"] for row in store.rows("SELECT id FROM notes WHERE state = 'forgotten'")}
-        assert due <= forgotten
         for note in listed:
-            if note.id not in due and note.state == "current":
-                assert store.memory.get(note.id, user_id="u").state in ("current", "superseded")
+            after = store.memory.get(note.id, user_id="u")
+            said_again = after.last_access > note.last_access  # on a page that this very call distilled
+            if note.id in due and not said_again:
+                assert after.state in ("forgotten", "superseded")
+            elif note.state == "current":
+                assert after.state in ("current", "superseded")
 
 
 # Walls
