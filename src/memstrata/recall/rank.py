@@ -72,7 +72,7 @@ def rank(
         _walk(db, index, ranking, visible, settings.hops)
     shown = np.flatnonzero(visible)
     order = shown[np.lexsort((shown, index.meta["kind"][shown], -score[shown]))]  # a note before its turn
-    ranking.units = [int(unit) for unit in order]
+    ranking.units = order.tolist()
     return ranking
 
 

@@ -9,7 +9,7 @@ import orjson
 from memstrata.errors import NotFoundError
 from memstrata.store.base import Db, Row
 from memstrata.store.rows import evidence_of, from_us, note_of, turn_of
-from memstrata.types import Evidence, Link, Note, Scope, Turn
+from memstrata.types import Evidence, Link, LinkType, Note, Scope, Turn
 
 Key = tuple[str, str]
 BATCH = 500  # values in one IN list
@@ -53,22 +53,18 @@ def notes_by_no(db: Db, key: Key, numbers: Iterable[int], *, texts: bool = True)
 
 
 def neighbours_by_no(db: Db, key: Key, numbers: Iterable[int], id_of: Callable[[int], str]) -> dict[int, Note]:
-    """`notes_by_no` without texts for a caller who knows the id of every note by its number: no row of a link's other
-    end is read."""
+    """Notes as the gate looks at its neighbours: their evidence without texts, of their links the ends and the type.
+
+    `id_of` gives the id of a note by its number, so that no row of a link or of its other end is read.
+    """
     rows = _note_rows(db, key, numbers)
-    found: dict[tuple[int, int, str], Row] = {}
+    found: set[tuple[int, int, LinkType]] = set()
     for end in ("source", "target"):
-        for row in select_in(
-            db,
-            "SELECT source, target, type, score, reason FROM links"
-            f" WHERE tenant = ? AND owner = ? AND {end} IN ({{marks}})",
-            key,
-            rows,
-        ):
-            found[(row["source"], row["target"], row["type"])] = row
+        sql = f"SELECT source, target, type FROM links WHERE tenant = ? AND owner = ? AND {end} IN ({{marks}})"
+        found.update((row["source"], row["target"], row["type"]) for row in select_in(db, sql, key, rows))
     links: dict[int, list[Link]] = {}
-    for (source, target, _), row in sorted(found.items()):
-        link = Link(id_of(source), id_of(target), row["type"], row["score"], row["reason"])
+    for source, target, kind in sorted(found):
+        link = Link(id_of(source), id_of(target), kind, 0.0, "")
         for no in {source, target} & rows.keys():
             links.setdefault(no, []).append(link)
     turns = _places(db, key, rows)
@@ -80,25 +76,28 @@ def _note_rows(db: Db, key: Key, numbers: Iterable[int]) -> dict[int, Row]:
     return {row["no"]: row for row in select_in(db, sql, key, sorted(set(numbers)))}
 
 
-def _links(db: Db, key: Key, rows: Iterable[int]) -> dict[int, list[Link]]:
+def _links(db: Db, key: Key, rows: Mapping[int, Row]) -> dict[int, list[Link]]:
     numbers = sorted(rows)
     found: dict[tuple[int, int, str], Row] = {}
     for end in ("source", "target"):
         for row in select_in(
             db,
-            "SELECT l.source, l.target, l.type, l.score, l.reason, s.id AS source_id, t.id AS target_id FROM links l"
-            " JOIN notes s ON s.tenant = l.tenant AND s.owner = l.owner AND s.no = l.source"
-            " JOIN notes t ON t.tenant = l.tenant AND t.owner = l.owner AND t.no = l.target"
-            f" WHERE l.tenant = ? AND l.owner = ? AND l.{end} IN ({{marks}})",
+            "SELECT source, target, type, score, reason FROM links"
+            f" WHERE tenant = ? AND owner = ? AND {end} IN ({{marks}})",
             key,
             numbers,
         ):
             found[(row["source"], row["target"], row["type"])] = row
+    ids = {no: row["id"] for no, row in rows.items()}
+    others = {no for source, target, _ in found for no in (source, target)} - ids.keys()
+    for row in select_in(
+        db, "SELECT no, id FROM notes WHERE tenant = ? AND owner = ? AND no IN ({marks})", key, sorted(others)
+    ):
+        ids[row["no"]] = row["id"]
     links: dict[int, list[Link]] = {}
-    wanted = set(numbers)
     for (source, target, _), row in sorted(found.items()):
-        link = Link(row["source_id"], row["target_id"], row["type"], row["score"], row["reason"])
-        for no in {source, target} & wanted:
+        link = Link(ids[source], ids[target], row["type"], row["score"], row["reason"])
+        for no in {source, target} & rows.keys():
             links.setdefault(no, []).append(link)
     return links
 
