@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 SESSION_TURNS = 20
-CHANGES = 0.03  # share of the turns that change a fact of which only one can hold
+CHANGES = 0.004  # share of the turns that change a fact of which only one can hold
 START = datetime(2023, 1, 2, 18, 30, tzinfo=UTC)
 
 NAMES = (
@@ -91,19 +91,19 @@ Do you still have {thing}?
 The journey was {grade}, about {number} hours by train.
 """.strip().splitlines()
 JAPANESE = """
-{when_ja}{place_ja}に引っ越しました。駅から近くて、朝は{number}分で会社に着きます。
+{when_ja}{place_ja}の市場で{number}番目に古い店を見つけました。{name_ja}さんが{food_ja}を買いました。
 {kin_ja}の{name_ja}さんは{place_ja}で{job_ja}をしています。週末はいつも忙しいそうです。
 {when_ja}{name_ja}さんと{place_ja}へ旅行に行って、{food_ja}を食べました。とても美味しかったです。
 {hobby_ja}を始めてから{number}か月になります。先生の{name_ja}さんは厳しいです。
-{food_ja}が大好きですが、{food2_ja}は苦手です。{name_ja}さんによく笑われます。
+{when_ja}{name_ja}さんが{food_ja}と{food2_ja}を{number}人分作りました。{hobby_ja}の仲間も来ました。
 来月{place_ja}で{hobby_ja}の大会があります。{name_ja}さんも一緒に出るつもりです。
 """.strip().splitlines()
 CHINESE = """
-我{when_zh}搬到了{place_zh}，因为我的{kin_zh}住在那里，离公司只要{number}分钟。
+{when_zh}我的{kin_zh}从{place_zh}寄来{number}斤{food_zh}，{name_zh}帮我搬上楼。
 我的{kin_zh}{name_zh}在{place_zh}当{job_zh}，周末常常没有时间。
 {when_zh}我和{name_zh}去了{place_zh}，住了{number}天，吃了很多{food_zh}。
 我开始学{hobby_zh}已经{number}个月了，老师{name_zh}说我进步很快。
-我最喜欢吃{food_zh}，但是不喜欢{food2_zh}，{name_zh}总是笑我。
+{when_zh}{name_zh}做了{food_zh}和{food2_zh}，来了{number}个{hobby_zh}班的同学。
 下个月我打算去{place_zh}看{name_zh}，如果买得到火车票的话。
 """.strip().splitlines()
 
