@@ -13,6 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
+SHELL = re.compile(r"```sh\n(export MEMSTRATA.*?)```", re.DOTALL)
 COMMAND = re.compile(r"`(?:memstrata )?([a-z-]+)`")
 
 
@@ -35,6 +36,33 @@ def test_the_quickstart_prints_what_the_readme_shows(tmp_path: Path) -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     shown = re.findall(r"```text\n(.*?)```", text, re.DOTALL)[0]
     assert run(BLOCK.findall(text)[0], tmp_path) == shown
+
+
+def test_shell_blocks_run(tmp_path: Path) -> None:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    env = {name: value for name, value in os.environ.items() if not name.startswith("MEMSTRATA_")} | {"PATH": path}
+    blocks = SHELL.findall((ROOT / "README.md").read_text(encoding="utf-8"))
+    assert blocks
+    for block in blocks:
+        done = subprocess.run(
+            ["bash", "-e", "-o", "pipefail", "-c", block],
+            cwd=tmp_path,
+            env=env,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stderr
+        assert "Lyon" in done.stdout
+        assert "choir" in done.stdout
+
+
+def test_every_folder_is_named_where_things_lie() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for folder in (ROOT / "src/memstrata").iterdir():
+        if (folder / "__init__.py").exists():
+            assert f"{folder.name}/" in text, folder.name
 
 
 def test_pages_made_from_the_code_are_up_to_date() -> None:

@@ -6,7 +6,7 @@ import sys
 
 from memstrata.errors import MemstrataError, ScopeError
 
-WHOSE = " On the command line: --user NAME (or MEMSTRATA_USER), --agent NAME."
+WHOSE = ". On the command line: --user NAME (or MEMSTRATA_USER), --agent NAME."
 
 
 def main() -> None:
@@ -22,7 +22,9 @@ def main() -> None:
         from rich.console import Console
         from rich.text import Text
 
-        message = " ".join(str(error).split()) + (WHOSE if isinstance(error, ScopeError) else "")
+        message = " ".join(str(error).split())
+        if isinstance(error, ScopeError):
+            message = message.rstrip(".") + WHOSE
         line = Text.assemble((f"{type(error).__name__}: ", "bold red"), (message, "red"))
         Console(stderr=True, soft_wrap=True).print(line)
         sys.exit(1)
