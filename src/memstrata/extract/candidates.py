@@ -169,7 +169,8 @@ def candidate_of_statements(
     kind = kind or (_kind(said) if said else "fact")
     speaker = _speaker(turn)
     day = f"{turn.at:%Y-%m-%d}"
-    named = names(text, speaker=speaker)
+    plain = sources.PLACEHOLDER.sub(" ", text) if "[REDACTED:" in text else text
+    named = names(plain, speaker=speaker)
     return Candidate(
         text=text,
         speaker=speaker,
@@ -177,7 +178,7 @@ def candidate_of_statements(
         evidence=(turn.no,),
         said_at=turn.at,
         context=f"{remark} · {day}" if remark else day,
-        keywords=keywords(text, limit=8, named=named),
+        keywords=keywords(plain, limit=8, named=named),
         tags=tuple(dict.fromkeys((*tags, kind, *topics(fold(text), language)))),
         names=named,
         event=next((statement.event for statement in said if statement.event), None),

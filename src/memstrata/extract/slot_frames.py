@@ -91,6 +91,8 @@ NOT_PLACES_ZH: Final[frozenset[str]] = frozenset(
         """
     )
 )
+# A floor or somebody's home lies within a place and takes nothing back of it: 五階, 二楼, 友達の家.
+WITHIN_PLACES: Final = ("階", "楼", "樓", "层", "層", "の家", "朋友家")
 # After "now it is": weather, moods and phases, never the new value of a statement.
 NOT_VALUES: Final[frozenset[str]] = frozenset(
     word_list(

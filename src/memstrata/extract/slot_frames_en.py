@@ -31,6 +31,7 @@ _PETS: Final = (
     "dog|puppy|cat|kitten|rabbit|bunny|hamster|parrot|horse|pony|turtle|tortoise|snake|guinea pig|lizard|goldfish"
 )
 
+_MONTHS: Final = "(?:January|February|March|April|May|June|July|August|September|October|November|December)\\b"
 _OCCUPATION_WORDS: Final = "|".join(occupation.split()[-1] for occupation in _OCCUPATIONS.split("|"))
 _AGES: Final = "|".join(map(str, range(1, 130)))
 
@@ -58,11 +59,11 @@ FRAMES: Final[tuple[Frame, ...]] = (
     frame("lives_in", "moved|relocated", rf"{_WHO}(?:'ve| have| has|'s)?{_ADV} (?:moved|relocated)(?: back)? to (?P<value>{_PROPER})"),
     frame("home_town", "grew", rf"{_WHO} grew up in (?P<value>{_PROPER})"),
     frame("home_town", "town|hometown", rf"{_WHOSE} home ?town(?: is|'s) (?P<value>{_PROPER})"),
-    frame("birthplace", "born", rf"{_WHO} was born in (?P<value>[A-Z][\w.'-]*(?:,? [A-Z][\w.'-]*){{0,3}})(?! \d)"),
+    frame("birthplace", "born", rf"{_WHO} was born in (?!{_MONTHS})(?P<value>[A-Z][\w.'-]*(?:,? [A-Z][\w.'-]*){{0,3}})(?! \d)"),
     frame("works_at", "work|works|working", rf"{_WHO}(?:{_ADV} works?|{_BE}{_ADV} working) (?:at|for) (?P<value>{_PROPER})(?!'s|’s)"),
     frame("works_at", "job", rf"{_WHO}(?:'ve)?{_ADV} (?:got|started|have|took) (?:a|my)(?: new)? job at (?P<value>{_PROPER})"),
     frame("works_at", "employer", rf"{_WHOSE}(?: new| current)? employer(?: is|'s) (?P<value>{_PROPER})"),
-    frame("job_title", "job", rf"{_WHOSE}(?: new| current)? job(?: is|'s)(?: as)? (?:an? )?(?P<value>[a-z][\w -]{{2,30}}?(?= at\b| for\b| in\b| and\b|[,.;!]|$))"),
+    frame("job_title", "job", rf"{_WHOSE}(?: new| current)? job(?: is|'s)(?: as)? (?:an? )?(?P<value>(?:[a-z]+ ){{0,2}}?(?:{_OCCUPATIONS})){_END}"),
     frame("job_title", "work|works|working", rf"{_WHO}(?:{_ADV} works?|{_BE}{_ADV} working) as an? (?P<value>[a-z][\w -]{{2,30}}?)(?= at\b| for\b| in\b| and\b|[,.;!]|$)"),
     frame("job_title", _OCCUPATION_WORDS, rf"{_WHO}{_BE}{_ADV} an? (?P<value>(?:[a-z]+ ){{0,2}}?(?:{_OCCUPATIONS})){_END}"),
     frame("favourite", "favorite|favourite", rf"(?<!of ){_WHOSE}(?: all[- ]time| new| current| absolute)? favou?rite (?P<thing>(?!(?:things?|parts?|ones?|memory|moment|time)\b)[a-z]+(?: [a-z]+){{0,2}}?)(?:{_ADV} is|'s){_ADV} {_REST}"),

@@ -35,7 +35,7 @@ FRAMES: Final[tuple[Frame, ...]] = (
     frame("home_town", "出身", rf"^{_TOPIC}{_WORD}(?:の)?出身{_COPULA}"),
     frame("works_at", "働いて", rf"^{_TOPIC}{_TIME}{_WORD}で働いて(?:います|いる|る|おります)"),
     frame("works_at", "勤", rf"^{_TOPIC}{_TIME}{_WORD}[にで]勤(?:めて|務して)(?:います|いる|る|おります)"),
-    frame("job_title", "は", rf"^{_OF}(?:職業|仕事)は{_WORD}{_COPULA}"),
+    frame("job_title", "は", rf"^{_OF}(?:職業|仕事)は(?P<value>{_OCCUPATIONS}|[^、。，\sはがをにで]{{1,12}}[員師士家者手長業職官医ー]){_COPULA}"),
     frame("job_title", "として", rf"^{_TOPIC}{_WORD}として働いて(?:います|いる|る|おります)"),
     frame("job_title", "", rf"^{_TOPIC}{_TIME}(?P<value>{_OCCUPATIONS}){_COPULA}"),
     frame("favourite", "好きな", rf"^(?:{_ME}[のは])?(?:(?P<who>[一-龠々ァ-ヶーA-Za-z]{{1,8}}(?:さん|くん|ちゃん|君))[のは])?、?(?:一番|いちばん)?(?:大)?好きな(?P<thing>[^、。はが\s]{{1,10}})は{_TIME}(?P<value>[^、。はが]{{1,20}}?)(?:です|だ|$)"),

@@ -18,6 +18,12 @@ _COUNTRIES: Final = "中国|中國|日本|韩国|韓國|美国|美國|英国|英
 _SURNAMES = (
     "王李张張刘劉陈陳杨楊赵趙黄黃周吴吳徐孙孫胡朱高林何郭马馬罗羅梁宋郑鄭谢謝韩韓唐冯馮于董萧程曹袁邓鄧许許傅沈曾彭吕呂"
 )
+# Before 人 these say what somebody is like, not where they are from.
+_NO_ORIGIN = (
+    "一个|一個|个|個|年轻|年輕|普通|老实|老實|负责|負責|成年|有钱|有錢|穷|聪明|聰明|内向|外向|主持|投资|投資|候选|候選|继承|创始|創始|"
+    "发起|证|中间|介绍|领导|单身|單身|局外|明白|现代|正常|家里|自己|同龄|过来|机器|好|坏|怪|这里|這裡|那里|当事|联系|经纪|媒体|文化|音乐|"
+    "素食|什么|哪里"
+)
 _WHO = rf"(?:(?<![说說])我|^(?P<who>(?:小[{_SURNAMES}]|[{_SURNAMES}][一-鿿]{{1,2}}?|[A-Z][A-Za-z]+)))"
 _OF = rf"(?:(?<![说說])我|^(?P<who>(?:小[{_SURNAMES}]|[{_SURNAMES}][一-鿿]{{1,2}}|[A-Z][A-Za-z]+)))的?"
 _ADV = r"(?:现在|現在|目前|已经|已經|今年|刚刚|刚|剛|还|還|也|是|一直|上个月|上個月|上周|去年|昨天)*"
@@ -33,7 +39,7 @@ FRAMES: Final[tuple[Frame, ...]] = (
     frame("lives_in", "搬", rf"{_WHO}{_ADV}搬(?:家)?(?:到|去)了?{_WORD}{_STOP}"),
     frame("home_town", "家", rf"{_OF}(?:家乡|家鄉|老家)(?:是|在){_WORD}{_STOP}"),
     frame("nationality", "人", rf"{_WHO}是(?P<value>(?:{_COUNTRIES})人){_STOP}"),
-    frame("home_town", "人", rf"{_WHO}是(?P<value>[一-鿿]{{2,4}}?)人{_STOP}"),
+    frame("home_town", "人", rf"{_WHO}是(?!{_NO_ORIGIN})(?P<value>[一-鿿]{{2,4}}?)人{_STOP}"),
     frame("works_at", "工作", rf"{_WHO}{_ADV}在{_WORD}工作"),
     frame("works_at", "上班", rf"{_WHO}{_ADV}在{_WORD}上班"),
     frame("job_title", "是", rf"{_OF}(?:工作|职业|職業)是{_WORD}{_STOP}"),
@@ -58,7 +64,7 @@ FEELINGS: Final[tuple[Frame, ...]] = (
     frame(FEELING, "不", rf"{_WHO}{_FEEL_ADV}不(?:再|太|怎么|是很)?(?:喜[欢歡]|爱|愛){_THING}{_STOP}", NEGATIVE),
     frame(FEELING, "受不了", rf"{_WHO}{_FEEL_ADV}受不了{_THING}{_STOP}", NEGATIVE),
     frame(FEELING, "", rf"{_WHO}{_FEEL_ADV}(?:讨厌|討厭|痛恨|恨){_THING}{_STOP}", NEGATIVE),
-    frame(FEELING, "", rf"{_WHO}{_FEEL_ADV}(?:喜[欢歡]上?|热爱|熱愛|爱上|愛上|爱|愛)了?{_THING}{_STOP}", POSITIVE),
+    frame(FEELING, "", rf"{_WHO}{_FEEL_ADV}(?:喜[欢歡]上?|热爱|熱愛|爱上|愛上|[爱愛](?![人情好]))了?{_THING}{_STOP}", POSITIVE),
 )
 
 # "现在是B", said after a statement whose slot is known.

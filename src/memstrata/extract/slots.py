@@ -120,6 +120,8 @@ def _read(frame: tables.Frame, text: str, speaker: str | None, language: str, cu
     if not value or value in tables.NOT_PLACES_ZH or value in tables.NOT_PLACES_JA:
         return None
     attribute = frame.attribute
+    if attribute in ("lives_in", "works_at") and value.endswith(tables.WITHIN_PLACES):
+        return None
     if "thing" in groups:  # "favourite" and "name" are of something: favourite_player, dog_name
         thing = _clean(groups["thing"]).replace(" ", "_")
         thing = tables.SPELLINGS.get(thing, thing)
