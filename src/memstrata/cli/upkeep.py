@@ -109,8 +109,6 @@ def locomo(
     json: Json = False,
 ) -> None:
     """Retrieval of evidence turns, beside BM25 in the same run."""
-    from dataclasses import replace
-
     from rich.console import Console
 
     from memstrata.evaluation.locomo import load_locomo
@@ -120,7 +118,7 @@ def locomo(
 
     data = load_locomo(path)
     if limit is not None:
-        data = replace(data, conversations=data.conversations[:limit])
+        data = data.first(limit)
     shown = stderr().is_terminal
     result = evaluate(data, lambda store: Memory(store, embedder=embedder), store=keep, progress=shown)
     if json:

@@ -133,6 +133,12 @@ class Locomo:
     conversations: tuple[LocomoConversation, ...]
     findings: tuple[Finding, ...]
 
+    def first(self, count: int) -> Locomo:
+        """The first `count` conversations alone, with what was found in them."""
+        places = tuple(f"[{n}]" for n in range(count))  # what the places of their findings begin with
+        findings = tuple(finding for finding in self.findings if finding.where.startswith(places))
+        return Locomo(self.conversations[:count], findings)
+
     def counts(self) -> dict[str, int]:
         """How much of everything was read, and how many findings of each problem."""
         found = Counter(finding.problem for finding in self.findings)

@@ -212,6 +212,37 @@ def test_check_says_what_is_wrong_and_ends_with_one(run, tmp_path: Path) -> None
     assert "vectors" in found.out
 
 
+def conversation(name: str, *texts: str) -> dict[str, object]:
+    """A conversation of the LoCoMo schema with one session, a good question and one without evidence."""
+    turns = [{"dia_id": f"D1:{n}", "speaker": name, "text": text} for n, text in enumerate(texts, 1)]
+    said = {"speaker_a": name, "speaker_b": "Ken", "session_1": turns, "session_1_date_time": "1:00 pm on 10 May, 2024"}
+    questions = [
+        {"question": texts[0], "evidence": ["D1:1"], "category": 4, "answer": ""},
+        {"question": "Nothing?", "evidence": [], "category": 1, "answer": ""},
+    ]
+    return {"sample_id": name.lower(), "conversation": said, "qa": questions}
+
+
+def test_an_evaluation_is_one_json_object_or_tables_beside_bm25(run) -> None:
+    file = [
+        conversation("Ines", "I adopted a greyhound.", "He sleeps."),
+        conversation("健", "京都で茶碗を買いました。"),
+    ]
+    Path("talk.json").write_text(json.dumps(file), encoding="utf-8")
+    whole = run("eval", "locomo", "talk.json", "--json").json
+    assert (whole["overall"]["n"], whole["overall"]["frac@5"]) == (2, 1.0)
+    assert whole["bm25"]["n"] == 2
+    assert whole["ingest"]["turns"] == 3
+    first = run("eval", "locomo", "talk.json", "--limit", "1", "--json").json
+    assert (first["overall"]["n"], first["ingest"]["turns"]) == (1, 2)
+    assert [finding["where"][:3] for finding in first["loader"]["findings"]] == ["[0]"]
+    tables = run("eval", "locomo", "talk.json", "--keep", "kept.db").out
+    assert "BM25" in tables
+    assert max(cell_len(line) for line in tables.splitlines()) <= 80
+    assert run("stats", "--store", "kept.db", "--json").json["turns"] == 3
+    assert run("eval", "locomo", "talk.json", "--keep", "kept.db").code == 1
+
+
 # errors ---------------------------------------------------------------------------------------------------------------
 
 
