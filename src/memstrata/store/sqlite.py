@@ -29,6 +29,8 @@ BUSY_SECONDS = 30.0
 GROUP = 64  # at most so many callers share one commit
 READERS = 4
 SCRUB_WAIT_MS = 2000  # how long a scrub waits for readers of old pages
+# A write that the system refused for another reason than ENOSPC: a quota, a limit on the size of files.
+CANNOT_GROW = (sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE)
 _memory_names = itertools.count()
 
 
@@ -60,6 +62,11 @@ def typed_errors(path: str) -> Iterator[None]:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code == sqlite3.SQLITE_FULL:
             raise StoreFullError from error
+        if getattr(error, "sqlite_errorcode", 0) in CANNOT_GROW:
+            raise StoreFullError(
+                f"{path} cannot grow ({error}): the disk, a quota or a limit on file sizes is used up; nothing of "
+                "this call was written. Free some space and repeat the call."
+            ) from error
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             raise StoreBusyError from error
         if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
@@ -71,7 +78,7 @@ def typed_errors(path: str) -> Iterator[None]:
             raise StoreError(
                 f"{path} cannot be opened or written: {error}. Check the folder and its rights."
             ) from error
-        raise
+        raise StoreError(f"{path}: {error}") from error
 
 
 def _connect(path: str) -> sqlite3.Connection:
@@ -84,12 +91,16 @@ def _connect(path: str) -> sqlite3.Connection:
         cached_statements=512,
     )
     connection.row_factory = sqlite3.Row
-    connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("PRAGMA secure_delete = ON")  # erased rows leave no bytes in free pages
-    connection.execute("PRAGMA temp_store = MEMORY")
-    connection.execute("PRAGMA mmap_size = 268435456")
-    connection.execute("PRAGMA cache_size = -65536")
-    connection.execute("PRAGMA wal_autocheckpoint = 4000")  # 16 MB: a page that changes often is copied back once
+    try:
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA secure_delete = ON")  # erased rows leave no bytes in free pages
+        connection.execute("PRAGMA temp_store = MEMORY")
+        connection.execute("PRAGMA mmap_size = 268435456")
+        connection.execute("PRAGMA cache_size = -65536")
+        connection.execute("PRAGMA wal_autocheckpoint = 4000")  # 16 MB: a page that changes often is copied back once
+    except sqlite3.Error:
+        connection.close()
+        raise
     return connection
 
 
@@ -112,7 +123,11 @@ class SqliteStore:
         self._closed = False
         with typed_errors(self.path):
             self._writer = _connect(self._target)
-            self._prepare()
+            try:
+                self._prepare()
+            except (sqlite3.Error, StoreError):
+                self._writer.close()
+                raise
         self._queue: queue.SimpleQueue[tuple[Callable[[Db], Any], Future[Any]] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._write_loop, name="memstrata-writer", daemon=True)
         self._thread.start()
@@ -121,14 +136,14 @@ class SqliteStore:
 
     def _prepare(self) -> None:
         """Create the schema in a new file, or check that this one is ours and of a version we know."""
+        self._writer.execute("BEGIN")  # one snapshot: another process may be making the schema
         version = self._writer.execute("PRAGMA user_version").fetchone()[0]
         application = self._writer.execute("PRAGMA application_id").fetchone()[0]
         tables = self._writer.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
-        if application not in (0, APPLICATION_ID) or (tables and application == 0):
-            self._writer.close()
+        self._writer.execute("COMMIT")
+        if application != APPLICATION_ID and (application or version or tables):
             raise StoreFormatError(f"{self.path} is a SQLite file of another program; choose another path.")
         if version > SCHEMA_VERSION:
-            self._writer.close()
             raise StoreFormatError(
                 f"{self.path} has schema {version}, this memstrata knows up to {SCHEMA_VERSION}: "
                 "pip install --upgrade memstrata"
@@ -148,11 +163,21 @@ class SqliteStore:
     # reading ----------------------------------------------------------------------------------------------------------
 
     async def read(self, work: Callable[[Db], T]) -> T:
-        if self._closed:
-            raise ClosedError
         if self._pool is None:
-            return await self._submit(work)
-        return await asyncio.wrap_future(self._pool.submit(self._read, work))
+            return await self._submit(lambda db: self._read_only(work, db))
+        with self._guard:
+            if self._closed:
+                raise ClosedError
+            future = self._pool.submit(self._read, work)
+        return await asyncio.wrap_future(future)
+
+    def _read_only(self, work: Callable[[Db], T], db: Db) -> T:
+        """A read on the writer's connection, which may not write in it."""
+        db.run("PRAGMA query_only = ON")
+        try:
+            return work(db)
+        finally:
+            db.run("PRAGMA query_only = OFF")
 
     def _read(self, work: Callable[[Db], T]) -> T:
         with typed_errors(self.path):
@@ -167,18 +192,20 @@ class SqliteStore:
             try:
                 return work(SqliteDb(connection))
             finally:
-                connection.execute("COMMIT")
+                if connection.in_transaction:  # an error may have ended it
+                    connection.execute("COMMIT")
 
     # writing ----------------------------------------------------------------------------------------------------------
 
     async def write(self, work: Callable[[Db], T]) -> T:
-        if self._closed:
-            raise ClosedError
         return await self._submit(work)
 
     async def _submit(self, work: Callable[[Db], T]) -> T:
         future: Future[T] = Future()
-        self._queue.put((work, future))
+        with self._guard:
+            if self._closed:
+                raise ClosedError
+            self._queue.put((work, future))
         # A caller that is cancelled does not withdraw its write: it is on its way to the disk.
         return await asyncio.shield(asyncio.wrap_future(future))
 
@@ -213,7 +240,9 @@ class SqliteStore:
                             result = work(db)
                     except StoreFullError:
                         raise
-                    except Exception as error:  # noqa: BLE001 - handed to the caller it belongs to
+                    except Exception as error:  # handed to the caller it belongs to
+                        if not connection.in_transaction:  # SQLite undid the whole transaction, as after an I/O error
+                            raise
                         connection.execute("ROLLBACK TO one")
                         done.append((future, None, error))
                     else:
@@ -240,6 +269,8 @@ class SqliteStore:
         return await asyncio.to_thread(self._checkpoint)
 
     def _checkpoint(self) -> bool:
+        if self._closed:
+            raise ClosedError
         if self._in_memory:
             return True
         try:
@@ -263,13 +294,16 @@ class SqliteStore:
             pages = await self.read(lambda db: db.one("PRAGMA page_count"))
             unit = await self.read(lambda db: db.one("PRAGMA page_size"))
             return int(pages[0]) * int(unit[0]) if pages and unit else 0
+        if self._closed:
+            raise ClosedError
         return await asyncio.to_thread(_bytes_on_disk, self.path)
 
     async def close(self) -> None:
-        if self._closed:
-            return
-        self._closed = True
-        self._queue.put(None)
+        with self._guard:
+            if self._closed:
+                return
+            self._closed = True
+            self._queue.put(None)
         await asyncio.to_thread(self._thread.join)
         if self._pool is not None:
             await asyncio.to_thread(self._pool.shutdown)
