@@ -30,7 +30,7 @@ from memstrata.types import KINDS, Hit, Kind, Leg, Note, Recall, Scope, Turn
 
 MAX_K = 1000
 MAX_QUERY = 20_000  # characters
-BATCH = 32  # units whose records are read together
+LEAST_BATCH = 8  # units whose records are read together; a recall spends most of its time reading them
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,12 +166,13 @@ def _collect(db: Db, index: OwnerIndex, scope: Scope, ask: Ask, ranking: Ranking
     pages: list[int] = []
     given: set[int] = set()  # turn units that a hit stands on
     seen = 0
-    for start in range(0, len(ranking.units), BATCH):
-        units = ranking.units[start : start + BATCH]
+    batch = max(LEAST_BATCH, ask.offset + ask.k + 1)  # mostly one is enough
+    for start in range(0, len(ranking.units), batch):
+        units = ranking.units[start : start + batch]
         if float(ranking.score[units[0]]) < ask.min_score:
             break
         of_notes = [unit for unit in units if meta["kind"][unit] == NOTE]
-        of_turns = [unit for unit in units if meta["kind"][unit] != NOTE]
+        of_turns = [unit for unit in units if meta["kind"][unit] != NOTE and unit not in given]
         note_records = notes_by_no(db, key, [int(meta["ref"][unit]) for unit in of_notes])
         turn_records = turns_by_no(db, key, [int(meta["ref"][unit]) for unit in of_turns])
         for unit in units:
@@ -276,6 +277,8 @@ def _legs(index: OwnerIndex, ranking: Ranking, unit: int) -> tuple[Leg, ...]:
 
 def _leg(name: str, values: Floats, at: int) -> Leg:
     own = float(values[at])
+    if own <= 0.0:
+        return Leg(name, 0.0, 0)  # it found nothing: no rank to count
     return Leg(name, min(1.0, max(0.0, own)), 1 + int(np.count_nonzero(values > own)))
 
 
