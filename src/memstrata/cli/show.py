@@ -158,7 +158,7 @@ def receipt(result: Receipt) -> RenderableType:
         made = f"note {candidate.note} · " if candidate.note else ""
         parts.append(_outcome(candidate.outcome, [*lines, _dim(f"{made}decision {candidate.decision}")]))
     if result.pending:
-        parts.append(_dim(f"{result.pending} turns wait for their page to cool"))
+        parts.append(_dim(f"turns that wait for their page to cool: {result.pending:,}"))
     if any(result.counts.values()):
         parts.append(_dim(", ".join(f"{_words(name)} {count:,}" for name, count in result.counts.items() if count)))
     return Group(*parts)
@@ -181,7 +181,7 @@ def preview(result: Preview) -> RenderableType:
     for decision in result.decisions:
         lines = [Text(decision.candidate.content, style="bold"), Text(decision.reason, style="italic")]
         parts.append(_outcome(decision.outcome, [*lines, _dim(decision.candidate.kind)]))
-    parts.append(_dim(f"{len(result.notes)} notes, {len(result.links)} links"))
+    parts.append(_dim(f"notes {len(result.notes)}, links {len(result.links)}"))
     return Group(*parts)
 
 
