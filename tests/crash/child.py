@@ -1,0 +1,114 @@
+"""A process that is killed: it works on a store and prints each acknowledgement as a line of JSON.
+
+    python child.py MODE PATH SEED [KILL_AFTER]
+
+MODE is `add` (adds and recalls, the worker at work beside them), `remember`, or `work` (only the queue).
+With KILL_AFTER it kills itself just before its writer runs the statement of that number; BEGIN and COMMIT count too.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import random
+import signal
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from memstrata import Memory, Receipt, SetClock
+
+AT = datetime(2026, 6, 1, 12, tzinfo=UTC)
+SETTINGS = {"embedder": "hashing", "alpha": 0.5, "beta": 0.55}  # a page is due one tick after it was made
+STATEMENTS = [
+    "{name} moved to Town{n} last week.",
+    "I adopted a cat called Miso{n}.",
+    "My colleague {name} works at Company{n}.",
+    "ok",
+    "昨日、私は第{n}公園で{name}さんに会いました。",
+    "我昨天在第{n}医院见了{name}。",
+    "I am allergic to fruit number {n}.",
+    "What do you think about that?",
+]
+NAMES = ("Ana", "Boris", "Chen", "Daiki")
+
+
+def statement(n: int, seed: int) -> str:
+    """The n-th thing said by this child: no two are equal, but for small talk."""
+    text = STATEMENTS[n % len(STATEMENTS)]
+    return text.format(n=f"{seed}x{n}", name=NAMES[n // len(STATEMENTS) % len(NAMES)])
+
+
+def say(kind: str, **what: Any) -> None:
+    print(json.dumps({"kind": kind, **what}), flush=True)
+
+
+def tell(receipt: Receipt, texts: list[str], session: str | None) -> None:
+    """Print what a receipt acknowledges."""
+    say(
+        receipt.verb,
+        operation=receipt.operation,
+        session=session or "",
+        turns=[[each.turn, each.position, text] for each, text in zip(receipt.messages, texts, strict=True)],
+        outcomes=[[each.outcome, each.note] for each in receipt.candidates],
+    )
+
+
+def add(memory: Memory, seed: int) -> None:
+    rng = random.Random(seed)
+    said = 0
+    for call in itertools.count():
+        session = f"s{rng.randrange(2)}"
+        texts = [statement(said + k, seed) for k in range(rng.choice((1, 2, 2, 4, 13)))]
+        said += len(texts)
+        # A call is stored whole or not at all: its turns name it.
+        messages = [
+            {"role": "user", "content": text, "metadata": {"call": f"{seed}/{call}", "of": len(texts)}}
+            for text in texts
+        ]
+        tell(memory.add(messages, user_id="ana", session_id=session), texts, session)
+        if call % 5 == 4:
+            memory.recall(texts[0], user_id="ana", k=3)  # a touch: pages cool
+        if call % 10 == 9:
+            memory.end_session(user_id="ana", session_id=session)
+
+
+def remember(memory: Memory, seed: int) -> None:
+    for n in itertools.count():
+        text = f"Person{seed}x{n} lives in Town{seed}x{n}."
+        tell(memory.remember(text, user_id="ana", session_id=None), [text], None)
+
+
+def work(memory: Memory, seed: int) -> None:
+    """Seconds of queued work: the parent prepared it."""
+    say("begun")
+    memory.flush()
+    say("done")
+
+
+def kill_before(memory: Memory, statements: int) -> None:
+    """Kill this process just before the writer's statement of this number."""
+    left = itertools.count(statements - 1, -1)
+
+    def watch(_: str) -> None:
+        if next(left) <= 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    memory._async._engine.store._writer.set_trace_callback(watch)  # type: ignore[attr-defined]
+
+
+def main() -> None:
+    mode, path, seed = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
+    settings: dict[str, Any] = {**SETTINGS, "worker": mode != "work"}
+    if mode == "work":
+        settings["clock"] = SetClock(AT)
+    memory = Memory(path, **settings)
+    if len(sys.argv) > 4:
+        kill_before(memory, int(sys.argv[4]))
+    {"add": add, "remember": remember, "work": work}[mode](memory, seed)
+
+
+if __name__ == "__main__":
+    main()
