@@ -183,7 +183,7 @@ def test_many_kills(tmp_path: Path, mode: str, way: str) -> None:
         life = Life(tmp_path / f"{turn}.db")
         for kill in range(KILLS):
             if way == "outside":
-                life.run(mode, kill, after=rng.uniform(0.1, 1.5))
+                life.run(mode, kill, lines=rng.choice((0, 1, 1, 5)), after=rng.uniform(0.0, 1.0))
             else:
                 life.run(mode, kill, statement=int(10 ** rng.uniform(0, 3.5)))
             life.check()
