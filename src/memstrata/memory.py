@@ -73,10 +73,12 @@ class Memory:
         self._closed = False
 
     def _run(self, call: Coroutine[Any, Any, T]) -> T:
-        if self._closed:
-            call.close()
-            raise ClosedError
-        return asyncio.run_coroutine_threadsafe(call, self._loop).result()
+        with self._guard:  # nothing is handed to a loop that stops
+            if self._closed:
+                call.close()
+                raise ClosedError
+            future = asyncio.run_coroutine_threadsafe(call, self._loop)
+        return future.result()
 
     @property
     def settings(self) -> Settings:
@@ -96,11 +98,23 @@ class Memory:
         with self._guard:
             if self._closed:
                 return
-            self._run(self._async.close())
             self._closed = True
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+            future = asyncio.run_coroutine_threadsafe(self._finish(), self._loop)
+        try:
+            future.result()
+        finally:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+            self._loop.close()
+
+    async def _finish(self) -> None:
+        """Close, and let the calls of other threads come to their ends: nobody waits for a loop that stopped."""
+        try:
+            await self._async.close()
+        finally:
+            others = asyncio.all_tasks() - {asyncio.current_task()}
+            if others:
+                await asyncio.wait(others)
 
     def add(
         self,
