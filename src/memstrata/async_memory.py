@@ -6,6 +6,7 @@ Each method checks its arguments, hands them to the stage that does the work, an
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -19,7 +20,8 @@ from memstrata.gate.policy import load_policy
 from memstrata.intake import add as intake
 from memstrata.intake.redact import Redactor
 from memstrata.intake.scope import scope_of
-from memstrata.ledger import check, erase, explain, export, importing, notes, receipts, reembed, reindex, stats, undo
+from memstrata.journal import receipts
+from memstrata.ledger import check, erase, explain, export, importing, maintain, notes, reembed, reindex, stats, undo
 from memstrata.ledger.check import Disagreement
 from memstrata.ledger.reindex import Progress
 from memstrata.recall import context, profile, recall
@@ -27,7 +29,6 @@ from memstrata.recall.recall import Found
 from memstrata.settings import Settings, load_settings
 from memstrata.store.base import Store
 from memstrata.store.sqlite import SqliteStore
-from memstrata.tiers import maintain
 from memstrata.tiers.touch import Touch, TouchBuffer
 from memstrata.types import (
     Context,
@@ -107,10 +108,11 @@ class AsyncMemory:
         if self._closed:
             return
         self._closed = True
-        await self._touches.drain()
-        await self._worker.stop()
-        await self._engine.store.close()
-        await self._engine.embedder.close()
+        async with AsyncExitStack() as closing:  # each is closed, last first, whatever another raises
+            closing.push_async_callback(self._engine.embedder.close)
+            closing.push_async_callback(self._engine.store.close)
+            closing.push_async_callback(self._worker.stop)
+            await self._touches.drain()
 
     def _scope(self, user_id: str | None, agent_id: str | None, session_id: str | None = None) -> Scope:
         if self._closed:

@@ -9,18 +9,20 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memstrata.clock import Clock
 from memstrata.embed.base import Embedder
 from memstrata.errors import ModelMismatchError
 from memstrata.gate.policy import Policy
 from memstrata.index.owner import OwnerIndex
-from memstrata.intake.redact import Redactor
-from memstrata.ledger.recorder import Recorder
+from memstrata.journal.recorder import Recorder
 from memstrata.settings import Settings
 from memstrata.store.base import Db, Store
 from memstrata.types import Scope
+
+if TYPE_CHECKING:
+    from memstrata.intake.redact import Redactor
 
 INDEX_BYTES = 512 * 2**20  # owners' indexes are dropped, oldest first, above this
 

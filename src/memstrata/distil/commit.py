@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
 
 from memstrata.distil.plan import Plan
 from memstrata.index.units import Document, IndexWriter, Vectors, document_of
-from memstrata.ledger.recorder import Recorder
+from memstrata.journal.recorder import Recorder
 from memstrata.settings import Settings
 from memstrata.store.base import Row
 from memstrata.store.rows import dump, insert, note_of, note_row, to_us
 from memstrata.text.names import name_key
 from memstrata.text.tokens import statement_key
-from memstrata.tiers.weight import FORGETTING_RATES, forgets_at
-from memstrata.types import CandidateOutcome, Decision, Kind, Note
+from memstrata.tiers.fade import forgets_us, rate_of, refresh_weight
+from memstrata.types import Decision, Note
 
 FORGOTTEN_BIT, SUPERSEDED_BIT = 1, 2  # of turns.hidden
 
@@ -30,19 +29,6 @@ class Embedded:
 
     document: Document
     vectors: Vectors
-
-
-def rate_of(kind: Kind, settings: Settings) -> float:
-    """The forgetting rate a day of a note of this kind."""
-    return settings.forgetting_rate or FORGETTING_RATES[kind]
-
-
-def forgets_us(last_access: datetime, kind: Kind, pinned: bool, settings: Settings) -> int | None:
-    """When a note falls below theta, in microseconds; None for one that does not fade."""
-    if pinned or not settings.forgetting:
-        return None
-    at = forgets_at(last_access, rate_of(kind, settings), settings.theta)
-    return None if at is None else to_us(at)
 
 
 def commit_plan(
@@ -71,21 +57,6 @@ def commit_plan(
     _add_links(rec, plan, numbers)
     for n, decision in enumerate(plan.decisions):
         _insert_decision(rec, n, decision)
-
-
-def outcomes_of(plan: Plan) -> list[CandidateOutcome]:
-    return [outcome_of(decision) for decision in plan.decisions]
-
-
-def outcome_of(decision: Decision) -> CandidateOutcome:
-    return CandidateOutcome(
-        decision.outcome,
-        decision.candidate.content,
-        decision.id,
-        decision.note,
-        decision.score,
-        decision.reason,
-    )
 
 
 def _insert_note(rec: Recorder, note: Note, settings: Settings) -> int:
@@ -137,15 +108,6 @@ def _update_note(
         )
     if note.id in plan.refreshed:
         refresh_weight(rec, note.no, note.kind, note.pinned, settings)
-
-
-def refresh_weight(rec: Recorder, no: int, kind: Kind, pinned: bool, settings: Settings) -> None:
-    """Weight 1 from now on. An access is no revision: it is replayed from the log, not undone."""
-    rec.db.run(
-        "UPDATE notes SET last_access = ?, forgets_at = ? WHERE tenant = ? AND owner = ? AND no = ?",
-        (to_us(rec.now), forgets_us(rec.now, kind, pinned, settings), *rec.key, no),
-    )
-    rec.mark("notes", no)
 
 
 def document_of_row(row: Row) -> Document:

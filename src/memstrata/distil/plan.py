@@ -15,7 +15,7 @@ from memstrata.distil.knowledge import Known, with_planned
 from memstrata.gate.decide import Verdict, decide
 from memstrata.gate.policy import Policy
 from memstrata.index.units import Vectors
-from memstrata.ledger.recorder import child_id
+from memstrata.journal.recorder import child_id
 from memstrata.notes.classify import Neighbour, Relation, agreeing_turns, classify
 from memstrata.notes.evolve import evolve
 from memstrata.notes.link import links_of

@@ -28,13 +28,13 @@ from memstrata.index.units import (
     page_document,
     turn_document,
 )
-from memstrata.ledger.receipts import receipt_of
+from memstrata.journal.jobs import Job, complete
+from memstrata.journal.receipts import receipt_of
 from memstrata.store.base import Db, Row
 from memstrata.store.counters import Counters, load_counters, save_counters
 from memstrata.store.read import operation_row, served_texts, turns_by_no, turns_of_page
 from memstrata.store.rows import candidate_of, dump, from_us
 from memstrata.types import Candidate, Receipt, Scope, Turn
-from memstrata.work.jobs import Job, complete
 
 AROUND = 3  # turns before and after a page that its drafting may look at
 REPLANS = 20  # how often a plan is made again before the job is postponed

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from memstrata.extract.cues import Folded, fold, is_question
-from memstrata.text.measure import clip, size
 from memstrata.extract.smalltalk import content_of, is_filler
 from memstrata.extract.sources import without_fences
 from memstrata.text.language import detect
+from memstrata.text.measure import clip, size
 from memstrata.text.sentences import sentences
 from memstrata.types import Turn
 

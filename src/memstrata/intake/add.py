@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -10,12 +11,13 @@ from typing import Any
 from memstrata.distil.plan import Occasion
 from memstrata.distil.stages import embed_candidates, make_plan_on_snapshot, run_remember, versions
 from memstrata.engine import Engine
-from memstrata.errors import InputError, MemstrataError, MessageError
+from memstrata.errors import InputError, MessageError, StoreError
 from memstrata.extract.candidates import draft
 from memstrata.intake.append import TRUST, append
 from memstrata.intake.messages import parse
 from memstrata.intake.times import check_not_future
-from memstrata.ledger.receipts import digest_of, earlier_receipt, full_receipt
+from memstrata.journal.jobs import job_of_operation, postpone
+from memstrata.journal.receipts import digest_of, earlier_receipt, full_receipt
 from memstrata.store.base import Db
 from memstrata.store.read import key_of, served_texts
 from memstrata.store.rows import turn_of
@@ -32,7 +34,6 @@ from memstrata.types import (
     Trust,
     Turn,
 )
-from memstrata.work.jobs import job_of_operation, postpone
 
 MAX_KEY = 256  # characters of an idempotency key
 
@@ -197,12 +198,14 @@ async def _decide_now(engine: Engine, scope: Scope, receipt: Receipt, text: str)
     if job is not None:  # else a worker was faster
         try:
             await run_remember(engine, job)
-        except MemstrataError as error:
+        except Exception as error:  # noqa: BLE001 - the turn is stored: the receipt tells what failed
             reason = f"{type(error).__name__}: {error}"
             now = engine.now()
-            await engine.store.write(lambda db: postpone(db, [job], reason, now, engine.settings))
-            failed = CandidateOutcome("failed", text, "", None, None, f"{reason}; it is queued and will be retried")
-            return replace(receipt, candidates=(failed,), pending=1)
+            with contextlib.suppress(StoreError):  # then the job stays queued as it was
+                await engine.store.write(lambda db: postpone(db, [job], reason, now, engine.settings))
+            if await engine.store.read(lambda db: job_of_operation(db, key, receipt.operation)) is not None:
+                failed = CandidateOutcome("failed", text, "", None, None, f"{reason}; it is queued and will be retried")
+                return replace(receipt, candidates=(failed,), pending=1)
     return await engine.store.read(lambda db: full_receipt(db, scope, receipt.operation))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from memstrata.errors import ConflictError
-from memstrata.ledger.recorder import Recorder
+from memstrata.journal.recorder import Recorder
 from memstrata.settings import Settings
 from memstrata.store.rows import to_us, turn_row
 from memstrata.tiers.pages import end_session, hot_rows, idle_sessions, make_page

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import orjson
 
 from memstrata.engine import Engine
-from memstrata.index.documents import Key, Sources, documents_of, read_sources
 from memstrata.index.flags import flags_of
 from memstrata.index.units import Document
+from memstrata.ledger.documents import Key, Sources, documents_of, read_sources
 from memstrata.store.base import Db, Row
 from memstrata.store.kinds import NOTE, PAGE, TURN
 from memstrata.text.names import name_key

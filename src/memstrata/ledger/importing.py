@@ -18,15 +18,15 @@ import orjson
 from memstrata.engine import Engine
 from memstrata.errors import ConflictError, InputError
 from memstrata.evaluation.locomo import read_locomo
-from memstrata.index.documents import Sources, documents_of, rebuild
 from memstrata.index.units import Vectors
 from memstrata.intake.add import accept, add, close_session
 from memstrata.intake.scope import scope_of
+from memstrata.ledger.documents import Sources, documents_of, rebuild
+from memstrata.ledger.maintain import scope_of_owner
 from memstrata.ledger.records import BY_TYPE, FORMAT, OWNER, VERSION, Record
 from memstrata.ledger.reindex import Progress, embed_missing, report
 from memstrata.store.base import Db
 from memstrata.store.rows import insert
-from memstrata.tiers.maintain import scope_of_owner
 from memstrata.types import Scope
 
 MESSAGES = 100  # that one `add` of an import takes

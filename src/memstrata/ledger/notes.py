@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from memstrata.distil.commit import FORGOTTEN_BIT, add_names, forgets_us, hide_turn, rate_of
+from memstrata.distil.commit import FORGOTTEN_BIT, add_names, hide_turn
 from memstrata.distil.stages import embed_documents, writer_for
 from memstrata.engine import Engine
 from memstrata.errors import ConflictError, InputError, LimitError, NotFoundError
@@ -18,8 +18,8 @@ from memstrata.extract.cues import cues_of
 from memstrata.extract.slots import slot_of
 from memstrata.index.units import document_of
 from memstrata.intake.characters import fault_in_text
+from memstrata.journal.recorder import Recorder
 from memstrata.ledger.purge import purge_notes
-from memstrata.ledger.recorder import Recorder
 from memstrata.recall.filters import compile_filter, note_fields
 from memstrata.store.base import Db
 from memstrata.store.read import key_of, note_by_id, notes_by_no
@@ -28,6 +28,7 @@ from memstrata.text.keywords import keywords as keywords_in
 from memstrata.text.language import detect
 from memstrata.text.names import names as names_in
 from memstrata.text.tokens import statement_key
+from memstrata.tiers.fade import forgets_us, rate_of
 from memstrata.tiers.weight import weight_at
 from memstrata.types import KINDS, Kind, Note, NotePage, Receipt, Revision, Scope
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from memstrata.distil.stages import writer_for
 from memstrata.engine import Engine
 from memstrata.index.units import document_of
-from memstrata.ledger.recorder import Recorder
+from memstrata.journal.recorder import Recorder
 from memstrata.store.base import Db
 from memstrata.store.read import notes_by_no, select_in
 from memstrata.store.rows import to_us

@@ -12,7 +12,7 @@ from hashlib import blake2b
 import numpy as np
 
 from memstrata.embed.base import Embedder
-from memstrata.index.documents import Key, documents_of, read_sources
+from memstrata.ledger.documents import Key, documents_of, read_sources
 from memstrata.ledger.reindex import BATCH, Progress, report
 from memstrata.store.base import Db, Store
 

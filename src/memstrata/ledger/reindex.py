@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from memstrata.engine import Engine
-from memstrata.index.documents import documents_of, read_sources, rebuild
 from memstrata.index.units import Document, Vectors
+from memstrata.ledger.documents import documents_of, read_sources, rebuild
+from memstrata.ledger.maintain import scope_of_owner
 from memstrata.store.base import Db
 from memstrata.store.tables import reindex_mark
-from memstrata.tiers.maintain import scope_of_owner
 
 BATCH = 128  # texts that the embedder gets at once
 Progress = Callable[[str, int, int], None]  # what is counted, how many are done, of how many

@@ -18,15 +18,15 @@ from memstrata.engine import Engine
 from memstrata.errors import ReplayError
 from memstrata.intake.add import close_session, store_messages, store_statement
 from memstrata.intake.append import TRUST
+from memstrata.journal.jobs import Job, job_of_row
+from memstrata.journal.receipts import decisions_of_operation, receipt_of
 from memstrata.ledger import notes, undo
-from memstrata.ledger.receipts import decisions_of_operation, receipt_of
+from memstrata.ledger.maintain import forget_faded, scope_of_owner
 from memstrata.store.base import Db, Row, Store
 from memstrata.store.read import Key, key_of
 from memstrata.store.rows import turn_of
-from memstrata.tiers.maintain import forget_faded, scope_of_owner
 from memstrata.tiers.touch import Touch, apply_touches
 from memstrata.types import Message, Receipt, Scope, Trust, Turn
-from memstrata.work.jobs import Job, job_of_row
 
 INDEX_JOBS = 32  # that are indexed together
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from memstrata.engine import Engine
+from memstrata.journal.jobs import retry_failed
 from memstrata.store.base import Db
 from memstrata.store.rows import from_us
 from memstrata.types import Scope
-from memstrata.work.jobs import retry_failed
 
 ENGLISH_ONLY = "all-MiniLM"  # the name of an embedder that knows English only begins so
 

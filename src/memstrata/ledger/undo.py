@@ -16,7 +16,7 @@ from memstrata.distil.stages import embed_documents, writer_for
 from memstrata.engine import Engine
 from memstrata.errors import UndoError
 from memstrata.index.units import document_of
-from memstrata.ledger.recorder import Recorder
+from memstrata.journal.recorder import Recorder
 from memstrata.store.base import Db, Row
 from memstrata.store.read import Key, key_of, notes_by_no, operation_row
 from memstrata.store.rows import to_us

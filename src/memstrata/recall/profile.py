@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from memstrata.distil.commit import rate_of
 from memstrata.engine import Engine
 from memstrata.store.base import Db
 from memstrata.store.read import key_of, notes_by_no
+from memstrata.tiers.fade import rate_of
 from memstrata.tiers.weight import weight_at
 from memstrata.types import Note, Profile, Scope
 

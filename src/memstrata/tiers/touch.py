@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from memstrata.distil.commit import refresh_weight
 from memstrata.engine import Engine
-from memstrata.ledger.recorder import Recorder
+from memstrata.errors import StoreError
+from memstrata.journal.recorder import Recorder
 from memstrata.store.base import Db
+from memstrata.tiers.fade import refresh_weight
 from memstrata.tiers.pages import touch_pages
 from memstrata.types import Receipt, Scope
+
+log = logging.getLogger("memstrata")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +28,11 @@ class Touch:
     pages: tuple[int, ...]
     served: bool = False  # the notes went into a context of this session
 
+    @property
+    def walls(self) -> tuple[str, str, str | None]:
+        """What an operation may not reach across."""
+        return (self.scope.tenant, self.scope.owner, self.scope.agent)
+
 
 @dataclass(slots=True)
 class TouchBuffer:
@@ -32,28 +41,32 @@ class TouchBuffer:
     engine: Engine
     _waiting: list[Touch] = field(default_factory=list)
     _task: asyncio.Task[None] | None = None
+    _writing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def add(self, touch: Touch) -> None:
         """Take a touch; it is written in the background."""
         self._waiting.append(touch)
         if self._task is None or self._task.done():
-            self._task = asyncio.get_running_loop().create_task(self._drain())
+            self._task = asyncio.get_running_loop().create_task(self._background())
+
+    async def _background(self) -> None:
+        try:
+            await self.drain()
+        except StoreError as error:
+            log.warning("%d touches wait for the next ones: %s", len(self._waiting), type(error).__name__)
 
     async def drain(self) -> None:
-        """Wait until every touch taken so far is written."""
-        task = self._task  # the buffer may have another by the time this one is done
-        if task is not None:
-            await asyncio.wait([task])
-            task.result()
-
-    async def _drain(self) -> None:
-        while self._waiting:
-            batch, self._waiting = self._waiting, []
-            groups: dict[tuple[str, str, str | None], list[Touch]] = {}
-            for touch in batch:
-                groups.setdefault((touch.scope.tenant, touch.scope.owner, touch.scope.agent), []).append(touch)
-            for touches in groups.values():
-                await apply_touches(self.engine, touches)
+        """Write every touch taken so far. Those that the store refuses stay here; its error is raised."""
+        async with self._writing:
+            while self._waiting:
+                walls = self._waiting[0].walls
+                touches = [touch for touch in self._waiting if touch.walls == walls]
+                self._waiting = [touch for touch in self._waiting if touch.walls != walls]
+                try:
+                    await apply_touches(self.engine, touches)
+                except StoreError:
+                    self._waiting = touches + self._waiting
+                    raise
 
 
 async def apply_touches(engine: Engine, touches: list[Touch]) -> None:

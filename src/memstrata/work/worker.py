@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from memstrata.distil.stages import run_distill, run_index, run_page, run_remember
 from memstrata.engine import Engine
-from memstrata.store.base import Db
-from memstrata.work.jobs import (
+from memstrata.errors import ClosedError, StoreError
+from memstrata.journal.jobs import (
     Job,
     due_owners,
     index_jobs,
@@ -21,6 +21,7 @@ from memstrata.work.jobs import (
     postpone,
     release,
 )
+from memstrata.store.base import Db
 
 log = logging.getLogger("memstrata")
 HELD_SECONDS = 0.05  # how long to wait before asking again for an owner that another worker holds
@@ -69,7 +70,11 @@ class Worker:
         done = Done()
         while True:
             self._again = False
-            done = await self.run_due()
+            try:
+                done = await self.run_due()
+            except (StoreError, ClosedError) as error:
+                log.warning("the worker rests until the next call: %s", type(error).__name__)
+                return done
             if not self._again or self._stopping:
                 return done
 

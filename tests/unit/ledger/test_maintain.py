@@ -11,10 +11,10 @@ import pytest
 from memstrata import AsyncMemory
 from memstrata.clock import SetClock
 from memstrata.errors import EmbedderError, TimeError
+from memstrata.journal.jobs import lease, new_holder, release
+from memstrata.ledger.maintain import FADED_NOTES, IDLE_SESSIONS
 from memstrata.store.base import Db
 from memstrata.store.sqlite import SqliteStore
-from memstrata.tiers.maintain import FADED_NOTES, IDLE_SESSIONS
-from memstrata.work.jobs import lease, new_holder, release
 
 NOW = datetime(2023, 5, 8, 9, tzinfo=UTC)
 NOTHING = {"sessions": 0, "pages": 0, "distilled": 0, "forgotten": 0, "purged": 0}

@@ -9,7 +9,6 @@ from typing import Any
 
 import orjson
 
-from memstrata.distil.commit import outcome_of
 from memstrata.errors import IdempotencyError
 from memstrata.store.base import Db, Row
 from memstrata.store.read import Key, key_of, operation_row
@@ -25,6 +24,17 @@ def receipt_of(row: Row) -> Receipt:
     messages = tuple(MessageOutcome(**{**item, "redacted": tuple(item["redacted"])}) for item in data.pop("messages"))
     candidates = tuple(CandidateOutcome(**item) for item in data.pop("candidates"))
     return Receipt(**{**data, "at": datetime.fromisoformat(data["at"]), "messages": messages, "candidates": candidates})
+
+
+def outcome_of(decision: Decision) -> CandidateOutcome:
+    return CandidateOutcome(
+        decision.outcome,
+        decision.candidate.content,
+        decision.id,
+        decision.note,
+        decision.score,
+        decision.reason,
+    )
 
 
 def full_receipt(db: Db, scope: Scope, operation: str) -> Receipt:
