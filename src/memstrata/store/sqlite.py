@@ -19,6 +19,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeVar
 
+import orjson
+
 from memstrata.errors import ClosedError, StoreBusyError, StoreError, StoreFormatError, StoreFullError
 from memstrata.store.base import Db, Row
 
@@ -69,16 +71,22 @@ def typed_errors(path: str) -> Iterator[None]:
             ) from error
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             raise StoreBusyError from error
-        if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
-            raise StoreFormatError(
-                f"{path} is damaged or is no SQLite file ({error}); nothing was changed. Restore it from a backup, "
-                "or choose another path."
-            ) from error
+        if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT) or "decode to UTF-8" in str(error):
+            raise _damaged(path, error) from error
         if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_IOERR):
             raise StoreError(
                 f"{path} cannot be opened or written: {error}. Check the folder and its rights."
             ) from error
         raise StoreError(f"{path}: {error}") from error
+    except (UnicodeDecodeError, orjson.JSONDecodeError) as error:  # what a store wrote itself, it can read
+        raise _damaged(path, error) from error
+
+
+def _damaged(path: str, error: Exception) -> StoreFormatError:
+    return StoreFormatError(
+        f"{path} is damaged or is no SQLite file ({error}); nothing was changed. Restore it from a backup, "
+        "or choose another path."
+    )
 
 
 def _connect(path: str) -> sqlite3.Connection:
