@@ -18,6 +18,7 @@ from memstrata.engine import Engine
 from memstrata.errors import ClosedError, ScopeError
 from memstrata.gate.policy import load_policy
 from memstrata.intake import add as intake
+from memstrata.intake.arguments import flag, identifier, words
 from memstrata.intake.redact import Redactor
 from memstrata.intake.scope import scope_of
 from memstrata.journal import receipts
@@ -281,6 +282,8 @@ class AsyncMemory:
             now=now,
             tz=tz,
         )
+        flag(touch, "touch")
+        used = None if used is None else words(used, "used", limit=recall.MAX_K)
         await self._worker.index_now(scope.owner)
         result, found = await recall.recall(self._engine, scope, ask)
         if touch:
@@ -321,6 +324,7 @@ class AsyncMemory:
         turns), retrieval (recalled memories only), hybrid (last turns, promoted pages, recalled memories), full.
         """
         scope = self._scope(user_id, agent_id, session_id)
+        flag(touch, "touch")
         await self._worker.index_now(scope.owner)
         made, found = await context.make_context(
             self._engine, scope, query, max_tokens=max_tokens, strategy=strategy, k=k, now=now, tz=tz
@@ -337,7 +341,7 @@ class AsyncMemory:
 
     async def get(self, note_id: str, *, user_id: str | None = None, agent_id: str | None = None) -> Note:
         """One note with its links and evidence; NotFoundError when this scope has none with that id."""
-        return await notes.get(self._engine, self._scope(user_id, agent_id), note_id)
+        return await notes.get(self._engine, self._scope(user_id, agent_id), identifier(note_id, "note_id"))
 
     async def list(
         self,
@@ -386,7 +390,7 @@ class AsyncMemory:
         note = await notes.update(
             self._engine,
             self._scope(user_id, agent_id),
-            note_id,
+            identifier(note_id, "note_id"),
             content=content,
             context=context,
             keywords=keywords,
@@ -402,7 +406,9 @@ class AsyncMemory:
         self, note_id: str, *, user_id: str | None = None, agent_id: str | None = None, pinned: bool = True
     ) -> Note:
         """Keep a note from fading and from being superseded without its user (or let it go again)."""
-        return await notes.pin(self._engine, self._scope(user_id, agent_id), note_id, pinned=pinned)
+        return await notes.pin(
+            self._engine, self._scope(user_id, agent_id), identifier(note_id, "note_id"), pinned=pinned
+        )
 
     async def forget(
         self,
@@ -417,23 +423,30 @@ class AsyncMemory:
 
         They can be restored during the grace period (30 days), then they are purged; `hard=True` purges at once.
         """
-        return await notes.forget(self._engine, self._scope(user_id, agent_id), note_id, filters=filters, hard=hard)
+        return await notes.forget(
+            self._engine,
+            self._scope(user_id, agent_id),
+            None if note_id is None else identifier(note_id, "note_id"),
+            filters=filters,
+            hard=hard,
+        )
 
     async def restore(self, note_id: str, *, user_id: str | None = None, agent_id: str | None = None) -> Note:
         """Bring a forgotten note back as it was, with weight 1."""
-        return await notes.restore(self._engine, self._scope(user_id, agent_id), note_id)
+        return await notes.restore(self._engine, self._scope(user_id, agent_id), identifier(note_id, "note_id"))
 
     async def history(
         self, note_id: str, *, user_id: str | None = None, agent_id: str | None = None
     ) -> tuple[Revision, ...]:
         """Every change of a note, oldest first."""
-        return await notes.history(self._engine, self._scope(user_id, agent_id), note_id)
+        return await notes.history(self._engine, self._scope(user_id, agent_id), identifier(note_id, "note_id"))
 
     # the log ----------------------------------------------------------------------------------------------------------
 
     async def receipt(self, operation: str, *, user_id: str | None = None, agent_id: str | None = None) -> Receipt:
         """What an operation did; of an `add`, also what became of its candidates so far."""
         scope = self._scope(user_id, agent_id)
+        identifier(operation, "operation")
         return await self._engine.store.read(lambda db: receipts.full_receipt(db, scope, operation))
 
     async def undo(
@@ -444,13 +457,18 @@ class AsyncMemory:
         Raises UndoError, which lists them, when later operations changed the same rows; `cascade=True` undoes those
         too, newest first. Erasing and purging cannot be undone.
         """
-        receipt = await undo.undo(self._engine, self._scope(user_id, agent_id), operation, cascade=cascade)
+        receipt = await undo.undo(
+            self._engine,
+            self._scope(user_id, agent_id),
+            identifier(operation, "operation"),
+            cascade=flag(cascade, "cascade"),
+        )
         self._poke()
         return receipt
 
     async def explain(self, id: str, *, user_id: str | None = None, agent_id: str | None = None) -> Explanation:
         """Why a note was kept, or a decision taken: the sentence, the five signals, the evidence, the history."""
-        return await explain.explain(self._engine, self._scope(user_id, agent_id), id)
+        return await explain.explain(self._engine, self._scope(user_id, agent_id), identifier(id, "id"))
 
     async def erase(self, *, user_id: str | None = None, agent_id: str | None = None) -> Erasure:
         """Remove everything of a subject: turns, notes, vectors, terms, decisions, log, queued work.
@@ -586,6 +604,16 @@ class AsyncMemory:
         if self._closed:
             raise ClosedError
         return await check.check(self._engine)
+
+    async def distil(self, *, user_id: str | None = None, agent_id: str | None = None) -> Receipt:
+        """Put every warm page of a scope before the gate now, through the same path as a page that cooled.
+
+        Pages cool by use: with every page made and every recall. Who speaks rarely keeps warm pages for long; this
+        makes notes (and a profile) of them at once. The receipt counts the pages.
+        """
+        scope = self._scope(user_id, agent_id)
+        await self._touches.drain()
+        return await maintain.distil(self._engine, self._worker, scope)
 
     async def stats(self, *, user_id: str | None = None, agent_id: str | None = None) -> dict[str, Any]:
         """Counts of everything (of one owner, or of the tenant), queued and failed work, bytes, languages, advice."""

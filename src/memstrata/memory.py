@@ -525,6 +525,14 @@ class Memory:
         """
         return self._run(self._async.check())
 
+    def distil(self, *, user_id: str | None = None, agent_id: str | None = None) -> Receipt:
+        """Put every warm page of a scope before the gate now, through the same path as a page that cooled.
+
+        Pages cool by use: with every page made and every recall. Who speaks rarely keeps warm pages for long; this
+        makes notes (and a profile) of them at once. The receipt counts the pages.
+        """
+        return self._run(self._async.distil(user_id=user_id, agent_id=agent_id))
+
     def stats(self, *, user_id: str | None = None, agent_id: str | None = None) -> dict[str, Any]:
         """Counts of everything (of one owner, or of the tenant), queued and failed work, bytes, languages, advice."""
         return self._run(self._async.stats(user_id=user_id, agent_id=agent_id))

@@ -211,3 +211,26 @@ def test_weights_fade_on_the_clock_and_an_access_restores_them(bench: Bench) -> 
     bench.memory.recall("Acme auditor", **USER)
     bench.memory.flush()
     assert bench.memory.get(note, **USER).last_access - faded.last_access == timedelta(days=100)
+
+
+def test_what_is_forgotten_is_left_as_it_is(bench: Bench) -> None:
+    note = kept(bench, STATEMENTS[0])
+    bench.memory.forget(note, **USER)
+    bench.clock.advance(days=29)
+    assert bench.memory.forget(note, **USER).counts == {"forgotten": 0}
+    with pytest.raises(ConflictError, match="restore"):
+        bench.memory.update(note, content="I work at Lumen.", **USER)
+    with pytest.raises(ConflictError, match="restore"):
+        bench.memory.pin(note, **USER)
+    bench.clock.advance(days=2)
+    assert bench.memory.maintain()["purged"] == 1
+
+
+def test_warm_pages_are_distilled_on_demand(bench: Bench) -> None:
+    bench.memory.add("I'm Maria and I live in Lisbon.", **USER, session_id="s")
+    bench.memory.end_session(**USER, session_id="s")
+    bench.memory.flush()
+    assert bench.memory.profile("ana").text == ""
+    assert bench.memory.distil(**USER).counts == {"pages": 1}
+    assert "Lisbon" in bench.memory.profile("ana").text
+    assert bench.memory.distil(**USER).counts == {"pages": 0}

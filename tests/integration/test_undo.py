@@ -156,9 +156,9 @@ def test_undoing_all_newest_first_gives_the_first_state(steps: list[tuple[str, i
             note = notes[which % len(notes)]
             if verb == "remember":
                 bench.memory.remember(f"I live in {place}.", **USER)
-            elif verb == "update":
+            elif verb == "update" and note.state in ("current", "superseded"):
                 bench.memory.update(note.id, content=f"I moved to {place}.", **USER)
-            elif verb == "pin":
+            elif verb == "pin" and note.state in ("current", "superseded"):
                 bench.memory.pin(note.id, pinned=not note.pinned, **USER)
             elif verb == "forget" and note.state in ("current", "superseded"):
                 bench.memory.forget(note.id, **USER)
@@ -170,3 +170,50 @@ def test_undoing_all_newest_first_gives_the_first_state(steps: list[tuple[str, i
         assert state(bench) == before
         assert bench.memory.check() == ()
         bench.memory.close()
+
+
+def test_an_agent_undoes_and_reads_only_its_own(bench: Bench) -> None:
+    bill = bench.memory.remember("The code word is mangrove.", **USER, agent_id="bill")
+    for verb in (bench.memory.receipt, bench.memory.undo):
+        with pytest.raises(NotFoundError):
+            verb(bill.operation, **USER, agent_id="cleo")
+    common = bench.memory.remember("The door code is on the fridge.", **USER)
+    assert bench.memory.receipt(common.operation, **USER, agent_id="cleo").candidates
+    with pytest.raises(UndoError, match="name only the user"):
+        bench.memory.undo(common.operation, **USER, agent_id="cleo")
+    note = common.candidates[0].note
+    for change in (bench.memory.forget, bench.memory.pin, bench.memory.restore):
+        with pytest.raises(NotFoundError, match="name only the user"):
+            change(note, **USER, agent_id="cleo")
+    assert bench.memory.forget(filters={"text": {"contains": "code"}}, **USER, agent_id="cleo").counts == {
+        "forgotten": 0
+    }
+    assert bench.memory.undo(bill.operation, **USER, agent_id="bill").counts["remember"] == 1
+
+
+def test_what_was_undone_can_be_said_again(bench: Bench) -> None:
+    message = {"role": "user", "content": "I live in Porto.", "id": "m1"}
+    first = bench.memory.add(message, **USER, session_id="s", idempotency_key="k")
+    undone = bench.memory.undo(first.operation, **USER)
+    again = bench.memory.add(message, **USER, session_id="s", idempotency_key="k")
+    assert not again.repeated
+    assert again.messages[0].outcome == "stored"
+    assert bench.memory.recall("Porto", **USER)[0].evidence[0].id == "m1"
+    with pytest.raises(UndoError, match="added anew"):
+        bench.memory.undo(undone.operation, **USER)
+    assert bench.memory.check() == ()
+
+
+def test_the_summary_of_a_page_stands_in_no_way(bench: Bench) -> None:
+    for n in range(4):
+        bench.memory.add(f"I saw film number {n}.", **USER, session_id="s")
+    before = state(bench)
+    ended = bench.memory.end_session(**USER, session_id="s")
+    bench.memory.flush()
+    undone = bench.memory.undo(ended.operation, **USER)
+    assert state(bench) == before
+    assert bench.memory.check() == ()
+    bench.memory.undo(undone.operation, **USER)
+    assert bench.memory.check() == ()
+    bench.distil(**USER)
+    assert bench.notes(**USER)

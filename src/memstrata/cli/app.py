@@ -17,6 +17,7 @@ COMMANDS: Mapping[str, tuple[Callable[..., None], ...]] = {
     "Reasons and ways back": (notes.explain, notes.receipt, notes.undo, notes.erase),
     "Upkeep": (
         upkeep.maintain,
+        upkeep.distil,
         upkeep.stats,
         upkeep.retry_failed,
         upkeep.reindex,

@@ -25,7 +25,7 @@ Embedder = Annotated[
 ]
 Filter = Annotated[str | None, typer.Option("--filter", help='A filter as JSON, such as {"kind": "plan"}.')]
 Kinds = Annotated[list[str] | None, typer.Option("--kind", help="Only notes of this kind; may repeat.")]
-Tags = Annotated[list[str] | None, typer.Option("--tag", help="Only notes with this tag; may repeat.")]
+Tags = Annotated[list[str] | None, typer.Option("--tag", help="A tag; may repeat.")]
 OwnTags = Annotated[list[str] | None, typer.Option("--tag", help="A tag of the note; may repeat.")]
 Superseded = Annotated[bool, typer.Option("--include-superseded", help="Also what no longer holds.")]
 Cursor = Annotated[str | None, typer.Option("--cursor", help="Go on after an earlier page.")]

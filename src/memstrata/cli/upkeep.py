@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from memstrata.cli.common import bar, emit, reading, spinner, stderr, writing
-from memstrata.cli.options import DEFAULT_STORE, Agent, Embedder, Json, NamedUser, Now, Session, Store
+from memstrata.cli.options import DEFAULT_STORE, Agent, Embedder, Json, NamedUser, Now, Session, Store, User
 
 Everybody = Annotated[str | None, typer.Option("--user", "-u", help="Only this user; all when none is named.")]
 
@@ -19,6 +19,15 @@ def maintain(store: Store = DEFAULT_STORE, now: Now = None, embedder: Embedder =
     with reading(store, embedder) as memory, spinner("upkeep"):
         counts = memory.maintain(now)
     emit(counts, json)
+
+
+def distil(
+    store: Store = DEFAULT_STORE, user: User = None, agent: Agent = None, embedder: Embedder = None, json: Json = False
+) -> None:
+    """Put every warm page before the gate now, without waiting for it to cool."""
+    with reading(store, embedder) as memory, spinner("distilling"):
+        receipt = memory.distil(user_id=user, agent_id=agent)
+    emit(receipt, json)
 
 
 def stats(store: Store = DEFAULT_STORE, user: Everybody = None, agent: Agent = None, json: Json = False) -> None:

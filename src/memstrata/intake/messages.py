@@ -130,7 +130,7 @@ def _read(
         at=said_at if at is None else parse_time(at, tz=tz, what=where),
         id=_id(message, "id", index),
         parts=tuple(content.parts),
-        metadata=_metadata(message.get("metadata"), index),
+        metadata=check_metadata(message.get("metadata"), index),
         is_source=bool(text.strip()) or any(part.type not in ("tool_call", "thinking") for part in content.parts),
     )
     _check_size(read, index, max_chars)
@@ -238,7 +238,7 @@ def _check_size(message: Message, index: int | None, max_chars: int) -> None:
     if len(message.text) > max_chars:
         raise MessageError(
             f"its text has {len(message.text):,} characters, the limit is {max_chars:,}: "
-            "split it into several messages, or raise max_message_chars",
+            "split it into several messages, or raise max_chars",
             index=index,
         )
     for number, part in enumerate(message.parts):
@@ -256,7 +256,8 @@ def _check_size(message: Message, index: int | None, max_chars: int) -> None:
             )
 
 
-def _metadata(value: object, index: int | None) -> Mapping[str, Any]:
+def check_metadata(value: object, index: int | None = None) -> Mapping[str, Any]:
+    """A copy of the metadata of a message, or of a call; MessageError where it does not go into JSON and back."""
     if value is None:
         return {}
     if not isinstance(value, Mapping):

@@ -61,9 +61,10 @@ def _units(db: Db, key: Key, sources: Sources) -> Found:
     documents = {(document.kind, document.ref): document for document in documents_of(sources)}
     units = {(row["kind"], row["ref"]): row["no"] for row in _rows(db, "units", key)}
     undone = {(TURN, row["no"]) for row in sources.turns if row["hidden"] & UNDONE_BIT}
+    undone |= {(PAGE, row["no"]) for row in sources.pages if row["state"] == "undone"}
     for kind, ref in sorted(documents.keys() - units.keys() - undone):
         yield "units", f"{UNIT_NAMES[kind]} {ref}", "missing: it cannot be found"
-    for kind, ref in sorted(units.keys() - documents.keys()):
+    for kind, ref in sorted(units.keys() - documents.keys() - undone):
         yield "units", f"{UNIT_NAMES[kind]} {ref}", "stands for nothing"
     numbers = set(units.values())
     terms: dict[int, set[tuple[int, str]]] = defaultdict(set)

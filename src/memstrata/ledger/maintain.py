@@ -18,7 +18,7 @@ from memstrata.ledger.erase import finish_pending
 from memstrata.ledger.purge import purge_closed
 from memstrata.store.base import Db, Row
 from memstrata.store.rows import to_us
-from memstrata.tiers.pages import end_session
+from memstrata.tiers.pages import end_session, queue_pages
 from memstrata.types import Receipt, Scope
 from memstrata.work.worker import Worker
 
@@ -74,6 +74,29 @@ async def flush(worker: Worker) -> dict[str, int]:
         lambda db: db.one("SELECT count(*) AS n FROM jobs WHERE tenant = ? AND state = 'queued'", (tenant,))
     )
     return {**asdict(done), "waiting": row["n"] if row else 0}
+
+
+async def distil(engine: Engine, worker: Worker, scope: Scope) -> Receipt:
+    """Put every warm page of a scope before the gate now; see `AsyncMemory.distil`."""
+    receipt = await cool_pages(engine, scope)
+    await worker.run_due(owner=scope.owner)
+    return receipt
+
+
+async def cool_pages(engine: Engine, scope: Scope) -> Receipt:
+    """Queue the distillation of every warm page of a scope, of all its agents where none is named."""
+    operation, now = engine.operation_id(), engine.now()
+
+    def write(db: Db) -> Receipt:
+        rec = engine.record(db, scope, "distil", operation=operation, now=now)
+        rows = db.all("SELECT agent FROM scopes WHERE tenant = ? AND owner = ? ORDER BY agent", rec.key)
+        agents = [row["agent"] for row in rows if scope.agent in (None, row["agent"])]
+        pages = sum(queue_pages(rec, agent) for agent in agents)
+        receipt = Receipt(operation, "distil", now, counts={"pages": pages})
+        rec.finish({}, receipt)
+        return receipt
+
+    return await engine.store.write(write)
 
 
 def scope_of_owner(tenant: str, owner: str, agent: str = "", session: str | None = None) -> Scope:

@@ -17,6 +17,7 @@ from memstrata.errors import ConflictError, InputError, LimitError, NotFoundErro
 from memstrata.extract.cues import cues_of
 from memstrata.extract.slots import slot_of
 from memstrata.index.units import document_of
+from memstrata.intake.arguments import flag, kind_of, kinds_of, words
 from memstrata.intake.characters import fault_in_text
 from memstrata.journal.recorder import Recorder
 from memstrata.ledger.purge import purge_notes
@@ -30,10 +31,9 @@ from memstrata.text.names import names as names_in
 from memstrata.text.tokens import statement_key
 from memstrata.tiers.fade import forgets_us, rate_of
 from memstrata.tiers.weight import weight_at
-from memstrata.types import KINDS, Kind, Note, NotePage, Receipt, Revision, Scope
+from memstrata.types import Kind, Note, NotePage, Receipt, Revision, Scope
 
 MAX_LIMIT = 1000
-MAX_LABELS = 64  # keywords or tags of a note
 SCAN = 200  # notes read at once while a filter looks for its page
 
 
@@ -42,6 +42,13 @@ def with_weight(engine: Engine, note: Note) -> Note:
     if note.pinned or not engine.settings.forgetting:
         return note
     return replace(note, weight=weight_at(note.last_access, engine.now(), rate_of(note.kind, engine.settings)))
+
+
+def _in_force(note: Note) -> Note:
+    """The note, unless it was forgotten: then ConflictError."""
+    if note.state not in ("current", "superseded"):
+        raise ConflictError(f"note {note.id} is {note.state}: restore it first")
+    return note
 
 
 async def get(engine: Engine, scope: Scope, note_id: str) -> Note:
@@ -66,12 +73,13 @@ async def list_notes(
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
         raise InputError(f"limit must be a whole number from 1 to {MAX_LIMIT}, not {limit!r}")
     states = ["current"]
-    if include_superseded:
+    if flag(include_superseded, "include_superseded"):
         states.append("superseded")
-    if include_forgotten:
+    if flag(include_forgotten, "include_forgotten"):
         states += ["forgotten", "removed"]
     check = compile_filter(filters)
-    wanted_tags = {tag.casefold() for tag in tags or ()}
+    kinds = kinds_of(kinds or ())
+    wanted_tags = {tag.casefold() for tag in words(tags or (), "tags")}
     after = _after(cursor)
 
     def fits(note: Note) -> bool:
@@ -141,7 +149,7 @@ async def update(
     edits = _edits(engine, content, context, keywords, tags, kind, metadata)
     operation, now = engine.operation_id(), engine.now()
     while True:
-        old = await engine.store.read(lambda db: note_by_id(db, scope, note_id))
+        old = await engine.store.read(lambda db: _in_force(note_by_id(db, scope, note_id, own=True)))
         if revision is not None and old.revision != revision:
             raise ConflictError(f"note {note_id} is at revision {old.revision}, not {revision}: read it again")
         new = _edited(old, edits)
@@ -182,13 +190,9 @@ def _edits(
     for name, labels in (("keywords", keywords), ("tags", tags)):
         if labels is None:
             continue
-        if isinstance(labels, str) or len(labels) > MAX_LABELS:
-            raise InputError(f"{name} must be a list of at most {MAX_LABELS} words")
-        edits[name] = [_clean(engine, name, label) for label in labels]
+        edits[name] = [_clean(engine, name, label) for label in words(labels, name)]
     if kind is not None:
-        if kind not in KINDS:
-            raise InputError(f"no such kind: {kind!r} (one of {', '.join(KINDS)})")
-        edits["kind"] = kind
+        edits["kind"] = kind_of(kind)
     if metadata is not None:
         try:
             edits["metadata"] = orjson.loads(engine.redactor.redact(dump(metadata))[0])
@@ -255,10 +259,10 @@ def _columns(engine: Engine, note: Note) -> dict[str, object]:
 
 
 async def pin(engine: Engine, scope: Scope, note_id: str, *, pinned: bool) -> Note:
-    operation, now = engine.operation_id(), engine.now()
+    operation, now, pinned = engine.operation_id(), engine.now(), flag(pinned, "pinned")
 
     def write(db: Db) -> None:
-        note = note_by_id(db, scope, note_id)
+        note = _in_force(note_by_id(db, scope, note_id, own=True))
         rec = engine.record(db, scope, "pin", operation=operation, now=now)
         forgets = forgets_us(note.last_access, note.kind, pinned, engine.settings)
         rec.update("notes", (note.no,), {"pinned": int(pinned), "forgets_at": forgets})
@@ -282,16 +286,22 @@ async def forget(
     if (note_id is None) == (filters is None):
         raise InputError("forget takes either a note id or filters; to remove a whole subject use erase")
     check = compile_filter(filters)
+    flag(hard, "hard")
     operation, now = engine.operation_id(), engine.now()
 
     def write(db: Db) -> Receipt:
-        numbers = [note_by_id(db, scope, note_id).no] if note_id is not None else _matching(db, scope, check)
+        if note_id is not None:
+            notes = [note_by_id(db, scope, note_id, own=True)]
+        else:
+            notes = _matching(db, scope, check)
         rec = engine.record(db, scope, "forget", operation=operation, now=now)
-        for no in numbers:
+        numbers = [note.no for note in notes]
+        fresh = [note.no for note in notes if note.state != "removed"]  # those that are gone already keep their time
+        for no in fresh:
             rec.update("notes", (no,), {"state": "removed", "closed_at": to_us(now)})
             for turn in _turns_of(rec, no):
                 hide_turn(rec, turn, FORGOTTEN_BIT)
-        counts = {"forgotten": len(numbers)}
+        counts = {"forgotten": len(fresh)}
         if hard:
             counts["purged"] = purge_notes(engine, rec, numbers)
         receipt = Receipt(operation, "forget", now, counts=counts)
@@ -301,13 +311,14 @@ async def forget(
     return await engine.store.write(write)
 
 
-def _matching(db: Db, scope: Scope, check: Any) -> list[int]:
-    """The notes that a filter fits, whatever their state but gone already."""
-    found: list[int] = []
+def _matching(db: Db, scope: Scope, check: Any) -> list[Note]:
+    """The notes that a filter fits, whatever their state but gone already; of an agent, only its own."""
+    found: list[Note] = []
     last = 0
     while numbers := _numbers_after(db, scope, ("current", "superseded", "forgotten"), last):
         notes = notes_by_no(db, key_of(scope), numbers)
-        found += [no for no in numbers if check(note_fields(notes[no]))]
+        mine = [notes[no] for no in numbers if scope.agent in (None, notes[no].agent)]
+        found += [note for note in mine if check(note_fields(note))]
         last = numbers[-1]
     return found
 
@@ -321,7 +332,7 @@ async def restore(engine: Engine, scope: Scope, note_id: str) -> Note:
     operation, now = engine.operation_id(), engine.now()
 
     def write(db: Db) -> None:
-        note = note_by_id(db, scope, note_id)
+        note = note_by_id(db, scope, note_id, own=True)
         if note.state not in ("forgotten", "removed"):
             raise ConflictError(f"note {note_id} is {note.state}: only a forgotten note can be restored")
         rec = engine.record(db, scope, "restore", operation=operation, now=now)

@@ -21,7 +21,7 @@ from memstrata.intake.append import TRUST
 from memstrata.journal.jobs import Job, job_of_row
 from memstrata.journal.receipts import decisions_of_operation, receipt_of
 from memstrata.ledger import notes, undo
-from memstrata.ledger.maintain import forget_faded, scope_of_owner
+from memstrata.ledger.maintain import cool_pages, forget_faded, scope_of_owner
 from memstrata.store.base import Db, Row, Store
 from memstrata.store.read import Key, key_of
 from memstrata.store.rows import turn_of
@@ -198,7 +198,8 @@ class _Replay:
             else:
                 found = next(fresh)
                 turn = turn_of(found)
-                messages.append(_message_of(turn, found["id"], at=turn.at, redacted=outcome.redacted))
+                given = outcome.turn if outcome.turn != f"t{turn.no}" else None  # an undo takes the row's id away
+                messages.append(_message_of(turn, given, at=turn.at, redacted=outcome.redacted))
         return [turn_of(found) for found in stored], messages
 
     async def end_session(self, scope: Scope, row: Row, receipt: Receipt) -> None:
@@ -246,6 +247,9 @@ class _Replay:
         payload = orjson.loads(row["payload"])
         await undo.undo(self.engine, scope, payload["operation"], cascade=payload["cascade"])
 
+    async def distil(self, scope: Scope, row: Row, receipt: Receipt) -> None:
+        await cool_pages(self.engine, scope)
+
     async def sweep(self, scope: Scope, row: Row, receipt: Receipt) -> None:
         numbers = orjson.loads(row["payload"])["notes"]
         await self.store.write(lambda db: forget_faded(db, self.engine, scope, numbers, receipt.at))
@@ -290,6 +294,7 @@ VERBS: Mapping[str, Verb] = {
     "end_session": _Replay.end_session,
     "page": _Replay.page,
     "distill": _Replay.distill,
+    "distil": _Replay.distil,
     "touch": _Replay.touch,
     "update": _Replay.update,
     "pin": _Replay.pin,

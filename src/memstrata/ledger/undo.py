@@ -5,6 +5,7 @@ Only what nothing changed since is restored. Weights, heat and ticks are not: an
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -53,7 +54,10 @@ async def undo(engine: Engine, scope: Scope, operation: str, *, cascade: bool) -
             for undone in steps.operations:
                 _mark(rec, undone)
             ids = [row["id"] for row in steps.operations]
-            receipt = Receipt(undo_id, "undo", now, counts={"operations": len(ids), "rows": len(steps.changes)})
+            counts = Counter(row["verb"] for row in steps.operations)
+            receipt = Receipt(
+                undo_id, "undo", now, counts={"operations": len(ids), "rows": len(steps.changes), **counts}
+            )
             rec.finish({"undone": ids, "operation": operation, "cascade": cascade}, receipt)
             return receipt
 
@@ -68,7 +72,7 @@ async def undo(engine: Engine, scope: Scope, operation: str, *, cascade: bool) -
 def _steps(db: Db, scope: Scope, operation: str, cascade: bool) -> Steps:
     key = key_of(scope)
     first = operation_row(db, scope, operation)
-    _check(first)
+    _check(first, scope)
     found = {first["id"]: first}
     waiting = [first]
     while waiting:
@@ -86,7 +90,7 @@ def _steps(db: Db, scope: Scope, operation: str, cascade: bool) -> Steps:
             blockers=blockers,
         )
     for row in operations:
-        _check(row)
+        _check(row, scope)
     changes = [change for row in operations for change in _changes(db, key, row["id"])]
     owner = db.one("SELECT seq FROM owners WHERE tenant = ? AND owner = ?", key)
     steps = Steps(operations, changes, owner["seq"] if owner else 0)
@@ -94,7 +98,9 @@ def _steps(db: Db, scope: Scope, operation: str, cascade: bool) -> Steps:
     return steps
 
 
-def _check(row: Row) -> None:
+def _check(row: Row, scope: Scope) -> None:
+    if scope.agent is not None and row["agent"] != scope.agent:
+        raise UndoError(f"{row['id']} is not an operation of agent {scope.agent!r}: name only the user to undo it")
     if row["verb"] in FINAL:
         raise UndoError(f"{row['id']} is a {row['verb']}: it cannot be undone")
     if row["verb"] == "forget" and orjson.loads(row["payload"])["hard"]:
@@ -104,15 +110,17 @@ def _check(row: Row) -> None:
 
 
 def _later(db: Db, key: Key, operation: Row) -> list[Row]:
-    """Operations after this one, still in force, that changed a row it changed. An undo in force and what it undid
-    cancel out."""
+    """Operations after this one, still in force, that changed a row it changed.
+
+    An undo in force and what it undid cancel out; a page's summary is the page's own work and stands in no way.
+    """
     return db.all(
         "SELECT DISTINCT o.* FROM changes mine"
         " JOIN changes later ON later.tenant = mine.tenant AND later.owner = mine.owner AND later.tbl = mine.tbl"
         "  AND later.ref = mine.ref"
         " JOIN operations o ON o.tenant = later.tenant AND o.owner = later.owner AND o.id = later.op"
         " WHERE mine.tenant = ? AND mine.owner = ? AND mine.op = ? AND o.seq > ? AND o.undone_by IS NULL"
-        "  AND o.verb <> 'undo'",
+        "  AND o.verb NOT IN ('undo', 'page')",
         (*key, operation["id"], operation["seq"]),
     )
 
@@ -183,7 +191,9 @@ def _take_back(rec: Recorder, table: str, ref: tuple[str, ...]) -> None:
     elif table == "turns":
         row = rec.select("turns", ref)
         if row is not None:
-            _move_turn(rec, int(ref[0]), {"tier": "transcript", "page": None, "hidden": row["hidden"] | UNDONE_BIT})
+            # Its id is free again: the same message may be added anew.
+            hidden = row["hidden"] | UNDONE_BIT
+            _move_turn(rec, int(ref[0]), {"tier": "transcript", "page": None, "id": None, "hidden": hidden})
     else:
         rec.delete(table, ref)
 
@@ -193,6 +203,8 @@ def _move_turn(rec: Recorder, no: int, values: Mapping[str, Any]) -> None:
     row = rec.select("turns", (no,))
     if row is None:
         return
+    if values.get("id") is not None and _is_taken(rec, row, values["id"]):
+        raise UndoError(f"message id {values['id']!r} was added anew meanwhile: the turn cannot come back under it")
     rec.update("turns", (no,), values)
     hot = int(values.get("tier", row["tier"]) == "hot") - int(row["tier"] == "hot")
     if hot:
@@ -203,10 +215,21 @@ def _move_turn(rec: Recorder, no: int, values: Mapping[str, Any]) -> None:
         )
 
 
+def _is_taken(rec: Recorder, row: Row, message_id: str) -> bool:
+    other = rec.db.one(
+        "SELECT 1 FROM turns WHERE tenant = ? AND owner = ? AND agent = ? AND session = ? AND id = ?",
+        (*rec.key, row["agent"], row["session"], message_id),
+    )
+    return other is not None
+
+
 def _mark(rec: Recorder, undone: Row) -> None:
-    """Note on the operation that it was undone; what an undone undo had undone is in force again."""
+    """Note on the operation that it was undone; what an undone undo had undone is in force again.
+
+    Its idempotency key is free again: the same call may be made anew.
+    """
     rec.db.run(
-        "UPDATE operations SET undone_by = ? WHERE tenant = ? AND owner = ? AND id = ?",
+        "UPDATE operations SET undone_by = ?, idempotency_key = NULL WHERE tenant = ? AND owner = ? AND id = ?",
         (rec.operation, *rec.key, undone["id"]),
     )
     rec.db.run(

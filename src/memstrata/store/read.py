@@ -139,12 +139,22 @@ def _places(db: Db, key: Key, rows: Iterable[int]) -> dict[int, list[Evidence]]:
     return found
 
 
-def note_by_id(db: Db, scope: Scope, note_id: str) -> Note:
-    """The note with this id that the scope may see; NotFoundError otherwise."""
+def note_by_id(db: Db, scope: Scope, note_id: str, *, own: bool = False) -> Note:
+    """The note with this id that the scope may see; NotFoundError otherwise.
+
+    `own=True` is for changes: an agent sees the notes of no agent, but only its user may change those.
+    """
     row = db.one("SELECT no, agent FROM notes WHERE tenant = ? AND owner = ? AND id = ?", (*key_of(scope), note_id))
-    if row is None or (scope.agent is not None and row["agent"] not in ("", scope.agent)):
+    if row is None or not sees(scope, row["agent"]):
         raise NotFoundError(f"no note {note_id!r} in this scope")
+    if own and scope.agent is not None and row["agent"] != scope.agent:
+        raise NotFoundError(f"note {note_id!r} belongs to no agent: name only the user to change it")
     return notes_by_no(db, key_of(scope), [row["no"]])[row["no"]]
+
+
+def sees(scope: Scope, agent: str) -> bool:
+    """Whether the scope may see what belongs to this agent ('' is none)."""
+    return scope.agent is None or agent in ("", scope.agent)
 
 
 def served_texts(db: Db, key: Key, agent: str, session: str) -> list[str]:
@@ -158,8 +168,9 @@ def served_texts(db: Db, key: Key, agent: str, session: str) -> list[str]:
 
 
 def operation_row(db: Db, scope: Scope, operation: str) -> Row:
+    """The row of an operation that the scope may see; NotFoundError otherwise."""
     row = db.one("SELECT * FROM operations WHERE tenant = ? AND owner = ? AND id = ?", (*key_of(scope), operation))
-    if row is None:
+    if row is None or not sees(scope, row["agent"]):
         raise NotFoundError(f"no operation {operation!r} in this scope")
     return row
 

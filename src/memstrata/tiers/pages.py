@@ -32,23 +32,28 @@ def advance_tick(rec: Recorder, agent: str, settings: Settings, *, by: int = 1) 
     row = rec.db.one("SELECT tick FROM scopes WHERE tenant = ? AND owner = ? AND agent = ?", (*rec.key, agent))
     assert row is not None
     tick = int(row["tick"])
-    queue_cooled(rec, agent, tick)
+    queue_pages(rec, agent, tick)
     return tick
 
 
-def queue_cooled(rec: Recorder, agent: str, tick: int) -> None:
-    """Queue every page of the scope that is due at this tick; once due, it is due for good."""
+def queue_pages(rec: Recorder, agent: str, tick: int | None = None) -> int:
+    """Queue the distillation of the scope's pages that have cooled at this tick, of all warm ones when none is given.
+
+    Once due, a page is due for good; one that an undo made warm again is queued only by `tick=None`. Returns how many.
+    """
+    cooled = "" if tick is None else " AND due_at IS NULL AND cools_at <= ?"
     due = rec.db.all(
-        "SELECT no FROM pages WHERE tenant = ? AND owner = ? AND agent = ? AND state = 'warm' AND due_at IS NULL"
-        " AND cools_at <= ? ORDER BY cools_at, no",
-        (*rec.key, agent, tick),
+        f"SELECT no FROM pages WHERE tenant = ? AND owner = ? AND agent = ? AND state = 'warm'{cooled}"
+        " ORDER BY cools_at, no",
+        (*rec.key, agent, *(() if tick is None else (tick,))),
     )
     if not due:
-        return
+        return 0
     newest = rec.db.one("SELECT newest_at FROM scopes WHERE tenant = ? AND owner = ? AND agent = ?", (*rec.key, agent))
     for page in due:
         rec.update("pages", (page["no"],), {"due_at": to_us(rec.now)})
         rec.enqueue("distill", {"page": page["no"], "newest_at": newest["newest_at"] if newest else 0}, agent=agent)
+    return len(due)
 
 
 def make_page(rec: Recorder, agent: str, session: str, turns: Sequence[Row], settings: Settings) -> int:
