@@ -16,10 +16,10 @@ from memstrata.gate.decide import Verdict, decide
 from memstrata.gate.policy import Policy
 from memstrata.index.units import Vectors
 from memstrata.journal.recorder import child_id
-from memstrata.notes.classify import Neighbour, Relation, agreeing_turns, classify
+from memstrata.notes.classify import Neighbour, Relation, agreeing_turns, classify, valid_from
 from memstrata.notes.evolve import evolve
 from memstrata.notes.link import links_of
-from memstrata.notes.resolve import Resolution, resolve, valid_from
+from memstrata.notes.resolve import Resolution, resolve
 from memstrata.settings import Settings
 from memstrata.store.rows import evidence_of
 from memstrata.types import Candidate, Decision, Link, Note, Outcome, Turn

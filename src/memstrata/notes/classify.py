@@ -18,15 +18,19 @@ from memstrata.types import Candidate, EventTime, Note, Slot, Turn
 
 DUPLICATE = 0.95
 AGREES = 0.8  # cosine from which another statement of the same subject counts as agreeing
-SHARED_WORDS = (
-    0.5  # Jaccard of the content words of a duplicate: an encoder may not tell texts of its weak languages apart
-)
 OPPOSITE_NEAR = 0.5  # opposites are near in cosine: farther notes need no comparing of words
 SAME_WORDS = 0.8  # Jaccard of the content words, beside the opposites, from which two statements say the same thing
 _FEELING = "feels_about"  # slots whose value is itself the polarity
 _OCCASIONS = ("event", "ephemeral")  # what happened once does not revise what happened another time
 
 RelationKind = Literal["duplicate", "revision", "new"]
+
+
+def valid_from(candidate: Candidate) -> datetime:
+    """From when on the candidate holds: the event time of a change of state, else when it was said."""
+    if candidate.slot is not None and candidate.event is not None:
+        return candidate.event.start
+    return candidate.said_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +46,7 @@ class Relation:
     """What a candidate is to what is already known.
 
     `note` is the note it duplicates or revises, and the nearest one (or None) when it is new; `similarity` the cosine
-    to it; `also` are further current notes with the same slot and another value, which the same revision concerns.
+    to it; `also` are further notes that cannot hold beside the candidate, current ones first.
     """
 
     kind: RelationKind
@@ -66,19 +70,32 @@ def classify(
     become notes; it lowers novelty and makes nothing a duplicate.
 
     Duplicate: the equal statement, or cosine >= `duplicate` with the same subject, names, numbers, dates and polarity
-    and half of the content words.
+    and the same words in the same order, apart from fillers. However near two embeddings are, one other word can be
+    another fact.
     Revision: the same subject and single-valued slot with another value, or the opposite of the same statement
-    ("loves" / "hates"). A superseded note counts only as a duplicate, and only while it held.
+    ("loves" / "hates"). A superseded note is a duplicate only while it held, and is revised only when it held at the
+    candidate's start or began later: then the candidate belongs before or into its time.
     """
     key = _key(candidate.content)
-    for each in neighbours:
-        if _held_at(each.note, candidate.said_at) and (reason := _duplicates(candidate, key, each, duplicate)):
-            return Relation("duplicate", each.note, each.similarity, reason)
-    current = [each for each in neighbours if each.note.state == "current"]
-    revised = [(each, reason) for each in current if (reason := _revises(candidate, each))]
+    revised = [
+        (each, reason)
+        for each in neighbours
+        if _concerned(each.note, valid_from(candidate)) and (reason := _revises(candidate, each))
+    ]
+    revised.sort(key=lambda found: found[0].note.state != "current")
+    held = [each for each in neighbours if _held_at(each.note, candidate.said_at)]
+    for each in held:
+        if key == _key(each.note.content) and _same_occasion(
+            candidate, each.note, [rival.note for rival, _ in revised]
+        ):
+            return Relation("duplicate", each.note, each.similarity, "the same statement")
     if revised:
         first, reason = revised[0]
         return Relation("revision", first.note, first.similarity, reason, tuple(each.note for each, _ in revised[1:]))
+    for each in held:
+        if each.similarity >= duplicate and _same_in_other_words(candidate, each.note):
+            reason = f"the same in other words: similarity {each.similarity:.2f}, equal but for fillers"
+            return Relation("duplicate", each.note, each.similarity, reason)
     nearest = max(neighbours, key=lambda each: each.similarity, default=None)
     similarity = nearest.similarity if nearest is not None else None
     if nearest_candidate is not None and (similarity is None or nearest_candidate > similarity):
@@ -111,26 +128,33 @@ def _held_at(note: Note, at: datetime) -> bool:
     return note.state == "superseded" and note.valid_to is not None and note.valid_from <= at < note.valid_to
 
 
-def _duplicates(candidate: Candidate, key: str, neighbour: Neighbour, threshold: float) -> str | None:
-    """Why the candidate says what the note says, or None."""
-    note = neighbour.note
-    if key == _key(note.content):
-        # The same words on another day ("I ran five miles today") are another event.
-        return "the same statement" if _same_date(candidate.event, note.event, missing_agrees=True) else None
-    if neighbour.similarity < threshold:
-        return None
-    same = (
-        _subject(candidate) == _subject(note)
+def _concerned(note: Note, start: datetime) -> bool:
+    """Whether what holds from `start` on cannot leave the note's validity as it is."""
+    if note.state == "current":
+        return True
+    return note.state == "superseded" and note.valid_to is not None and note.valid_to > start
+
+
+def _same_occasion(candidate: Candidate, note: Note, rivals: Sequence[Note]) -> bool:
+    """Whether equal words mean the same fact: the same day of an event, and no other value held in between.
+
+    "I ran five miles today" on another day is another event; Porto before Lisbon is not Porto after Lisbon.
+    """
+    first, last = sorted((valid_from(candidate), note.valid_from))
+    between = any(first < rival.valid_from < last for rival in rivals)
+    return not between and _same_date(candidate.event, note.event, missing_agrees=True)
+
+
+def _same_in_other_words(candidate: Candidate, note: Note) -> bool:
+    statement = _statement(note)
+    return (
+        _without_fillers(candidate.text) == _without_fillers(statement)
+        and _subject(candidate) == _subject(note)
         and _name_keys(candidate.names) == _name_keys(note.names)
-        and numbers(candidate.text) == numbers(_statement(note))
+        and numbers(candidate.text) == numbers(statement)
         and _same_date(candidate.event, note.event, missing_agrees=False)
         and candidate.negated == note.negated
-        and jaccard(_words(candidate.text), _words(_statement(note))) >= SHARED_WORDS
-        and not _opposed(_words(candidate.text), _words(_statement(note)))
     )
-    if not same:
-        return None
-    return f"the same in other words: similarity {neighbour.similarity:.2f}, equal subject, names, numbers and dates"
 
 
 def _revises(candidate: Candidate, neighbour: Neighbour) -> str | None:
@@ -196,6 +220,12 @@ _key = lru_cache(maxsize=4096)(statement_key)  # the same notes come round as ne
 
 
 @lru_cache(maxsize=4096)
+def _without_fillers(text: str) -> str:
+    """The equality key of a statement without words that add no fact."""
+    return " ".join(_filler().sub("", _key(text)).split())
+
+
+@lru_cache(maxsize=4096)
 def _words(text: str) -> frozenset[str]:
     """The content words of a statement. Polar CJK words are kept whole: characters would mix them."""
     left = normalise(text)
@@ -235,3 +265,11 @@ def _polar_run() -> re.Pattern[str]:
     """The polar words of scripts without spaces, the longest first, so that 大好き is not read as 好き."""
     found = sorted((word for word in _polar_words() if not word.isascii()), key=len, reverse=True)
     return re.compile("|".join(map(re.escape, found)))
+
+
+@lru_cache
+def _filler() -> re.Pattern[str]:
+    """Fillers in an equality key: Latin ones as whole words, the others anywhere."""
+    fillers = sorted(_table()["fillers"], key=len, reverse=True)
+    whole, anywhere = ("|".join(map(re.escape, (f for f in fillers if f.isascii() is kind))) for kind in (True, False))
+    return re.compile(rf"(?<!\S)(?:{whole})(?!\S)|(?:{anywhere})")

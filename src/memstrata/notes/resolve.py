@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from memstrata.notes.classify import Relation
+from memstrata.notes.classify import Relation, valid_from
 from memstrata.types import Candidate, Note
 
 ResolutionOutcome = Literal["admitted_superseding", "superseded_on_arrival", "deferred"]
@@ -25,13 +25,6 @@ class Resolution:
     valid_to: datetime | None
     existing_valid_to: datetime | None
     reason: str
-
-
-def valid_from(candidate: Candidate) -> datetime:
-    """From when on the candidate holds: the event time of a change of state, else when it was said."""
-    if candidate.slot is not None and candidate.event is not None:
-        return candidate.event.start
-    return candidate.said_at
 
 
 def resolve(candidate: Candidate, relation: Relation, existing: Note) -> Resolution:

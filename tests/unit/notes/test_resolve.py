@@ -6,8 +6,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from memstrata.notes.classify import Relation
-from memstrata.notes.resolve import resolve, valid_from
+from memstrata.notes.classify import Relation, valid_from
+from memstrata.notes.resolve import resolve
 from memstrata.types import Candidate, EventTime, Note, Slot
 
 MARCH, MAY, JULY = (datetime(2023, month, 8, tzinfo=UTC) for month in (3, 5, 7))
