@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
-from itertools import product
+from itertools import pairwise, permutations, product
 from typing import Any
 
+import numpy as np
 import pytest
 
 MONDAY = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
@@ -237,6 +239,88 @@ def test_what_differs_in_a_name_a_number_or_a_no_is_no_duplicate(bench: Any, one
     assert len(bench.notes(user_id="ana", all_states=True)) == 2
 
 
+OTHER_FACTS = [
+    ("My email is a@x.org.", "My email is b@x.org."),
+    ("I moved from Paris to Rome.", "I moved from Rome to Paris."),
+    ("My favourite colour is blue.", "My favourite colour is green."),
+    ("I took the red pill.", "I took the blue pill."),
+    ("I owe Tom money.", "Tom owes me money."),
+    ("I take the pill before meals.", "I take the pill after meals."),
+    ("私は卵アレルギーです。", "私は小麦アレルギーです。"),
+    ("娘の名前は小雨です。", "娘の名前は小雪です。"),
+    ("我女儿叫小雨。", "我女儿叫小雪。"),
+    ("我女儿叫小雨。", "我大女儿叫小雨。"),
+    ("我每天早上喝咖啡。", "我每天早上喝牛奶。"),
+    ("我最喜欢的颜色是蓝色。", "我最喜欢的颜色是绿色。"),
+]
+
+
+class _AllAlike:
+    """An encoder for which every two texts are near, as those are that were trained at a low temperature."""
+
+    name = "all-alike"
+    dim = 8
+
+    async def embed(self, texts: Sequence[str], *, query: bool = False) -> Any:
+        return np.full((len(texts), self.dim), self.dim**-0.5, dtype=np.float32)
+
+    async def close(self) -> None:
+        pass
+
+
+ENCODERS: dict[str, Callable[[], Any]] = {
+    "minilm": lambda: "minilm",
+    "hashing": lambda: "hashing",
+    "all alike": _AllAlike,
+}
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+@pytest.mark.parametrize(("one", "other"), OTHER_FACTS)
+def test_another_fact_is_no_duplicate_whatever_the_encoder(
+    make_bench: Callable[..., Any], one: str, other: str, encoder: str
+) -> None:
+    for first, second in ((one, other), (other, one)):
+        memory = make_bench(embedder=ENCODERS[encoder]()).memory
+        (kept,) = memory.remember(first, user_id="ana", at=MONDAY).candidates
+        (candidate,) = memory.remember(second, user_id="ana", at=LATER).candidates
+        assert candidate.outcome in ("admitted", "admitted_superseding"), (first, second, candidate)
+        assert candidate.note != kept.note
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("My email is a@x.org.", "my email is A@X.ORG!"),
+        (
+            "I love hiking in the high mountains of Norway with my sister Clara.",
+            "I really love hiking in the high mountains of Norway with my sister Clara.",
+        ),
+        ("私は卵アレルギーです。", "私は卵アレルギーです！"),
+        ("我每天早上喝咖啡。", "我每天早上喝咖啡"),
+    ],
+)
+def test_the_same_is_a_duplicate_whatever_the_encoder(
+    make_bench: Callable[..., Any], one: str, other: str, encoder: str
+) -> None:
+    memory = make_bench(embedder=ENCODERS[encoder]()).memory
+    (kept,) = memory.remember(one, user_id="ana", at=MONDAY).candidates
+    (candidate,) = memory.remember(other, user_id="ana", at=LATER).candidates
+    assert (candidate.outcome, candidate.note) == ("duplicate", kept.note)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("私は卵アレルギーです。", "私は本当に卵アレルギーです。"), ("我对花生过敏。", "我真的对花生过敏。")],
+)
+def test_a_filler_makes_no_other_fact(make_bench: Callable[..., Any], one: str, other: str) -> None:
+    memory = make_bench(embedder=_AllAlike()).memory
+    (kept,) = memory.remember(one, user_id="ana", at=MONDAY).candidates
+    (candidate,) = memory.remember(other, user_id="ana", at=LATER).candidates
+    assert (candidate.outcome, candidate.note) == ("duplicate", kept.note)
+
+
 @pytest.mark.parametrize("text", ["Today I ran five miles.", "今日は5キロ走りました。", "今天我跑了五公里。"])
 def test_the_same_words_on_another_day_are_another_event(bench: Any, text: str) -> None:
     for day in range(3):
@@ -272,6 +356,88 @@ def test_after_a_and_b_became_c_recall_gives_c(bench: Any, language: str, path: 
     assert not [hit.text for hit in hits for old in texts[:-1] if old in hit.text]
     everything = bench.memory.recall(question, user_id="ana", k=50, include_superseded=True, touch=False)
     assert {hit.text for hit in everything if hit.kind == "note"} == set(texts)
+
+
+LIVED = {
+    "en": ["I live in Rome.", "I live in Porto.", "I live in Lyon.", "I live in Oslo."],
+    "ja": [
+        "私は京都に住んでいます。",
+        "私は奈良に住んでいます。",
+        "私は大阪に住んでいます。",
+        "私は東京に住んでいます。",
+    ],
+    "zh": ["我住在成都。", "我住在重庆。", "我住在上海。", "我住在北京。"],
+}
+
+
+@pytest.mark.parametrize("order", [*permutations(range(3)), *permutations(range(4))], ids=str)
+@pytest.mark.parametrize("language", LIVED)
+def test_every_order_of_arrival_gives_the_same_intervals(bench: Any, language: str, order: tuple[int, ...]) -> None:
+    years = [datetime(2020 + n, 1, 1, tzinfo=UTC) for n in range(len(order))]
+    for n in order:
+        bench.memory.remember(LIVED[language][n], user_id="ana", at=years[n])
+    notes = sorted(bench.notes(user_id="ana", all_states=True), key=lambda note: note.valid_from)
+    assert [note.content for note in notes] == LIVED[language][: len(order)]
+    assert [(note.valid_from, note.valid_to) for note in notes] == list(zip(years, [*years[1:], None], strict=True))
+    assert [note.state for note in notes] == ["superseded"] * (len(order) - 1) + ["current"]
+    assert [note.superseded_by for note in notes] == [*(note.id for note in notes[1:]), None]
+    ends = {(link.source, link.target) for note in notes for link in note.links if link.type == "supersedes"}
+    assert ends == {(after.id, before.id) for before, after in pairwise(notes)}
+
+
+def test_the_same_value_before_and_after_another_one_in_any_order(bench: Any) -> None:
+    said = [(2022, "I live in Lyon."), (2021, "I live in Porto."), (2020, "I live in Lyon.")]
+    for year, text in said:
+        bench.memory.remember(text, user_id="ana", at=datetime(year, 1, 1, tzinfo=UTC))
+    notes = sorted(bench.notes(user_id="ana", all_states=True), key=lambda note: note.valid_from)
+    assert [(note.content, note.valid_from.year, note.valid_to and note.valid_to.year) for note in notes] == [
+        ("I live in Lyon.", 2020, 2021),
+        ("I live in Porto.", 2021, 2022),
+        ("I live in Lyon.", 2022, None),
+    ]
+
+
+def test_undoing_a_late_arrival_gives_its_time_back(bench: Any) -> None:
+    for n in (2, 0):
+        bench.memory.remember(LIVED["en"][n], user_id="ana", at=datetime(2020 + n, 1, 1, tzinfo=UTC))
+    before = bench.notes(user_id="ana", all_states=True)
+    late = bench.memory.remember(LIVED["en"][1], user_id="ana", at=datetime(2021, 1, 1, tzinfo=UTC))
+    bench.memory.undo(late.operation, user_id="ana")
+    after = bench.notes(user_id="ana", all_states=True)
+    for was, now in zip(before, after, strict=True):
+        assert (now.id, now.valid_to, now.superseded_by) == (was.id, was.valid_to, was.superseded_by)
+        assert [(link.source, link.target) for link in now.links] == [(link.source, link.target) for link in was.links]
+
+
+@pytest.mark.parametrize("language", LIVED)
+def test_what_is_superseded_on_arrival_is_committed_with_its_link_and_evidence(bench: Any, language: str) -> None:
+    bench.tell(*reversed(LIVED[language][:2]), at=MONDAY)
+    (candidate,) = bench.memory.remember(LIVED[language][2], user_id="ana", at=MONDAY - timedelta(days=9)).candidates
+    assert candidate.outcome == "superseded_on_arrival"
+    closed = bench.memory.get(candidate.note, user_id="ana")
+    assert (closed.state, closed.valid_to) == ("superseded", MONDAY)
+    assert closed.superseded_by is not None
+    winner = bench.memory.get(closed.superseded_by, user_id="ana")
+    assert {each.id for each in closed.evidence} < {each.id for each in winner.evidence}
+    assert any((link.source, link.target) == (winner.id, closed.id) for link in closed.links)
+
+
+def test_recall_through_two_hundred_superseded_notes(bench: Any) -> None:
+    bench.memory.add(
+        [
+            {"role": "user", "content": f"My favourite number is {n}.", "at": MONDAY + timedelta(days=n)}
+            for n in range(200)
+        ],
+        user_id="ana",
+    )
+    bench.distil(user_id="ana")
+    (current,) = bench.notes(user_id="ana")
+    assert current.content == "My favourite number is 199."
+    assert len(bench.notes(user_id="ana", all_states=True)) == 200
+    began = time.perf_counter()
+    hits = bench.memory.recall("What is my favourite number?", user_id="ana", k=5, touch=False)
+    assert time.perf_counter() - began < 1
+    assert hits[0].id == current.id
 
 
 def test_two_current_notes_of_one_slot_both_give_way(bench: Any) -> None:

@@ -143,6 +143,8 @@ def hide_turn(rec: Recorder, turn: int, bit: int, *, hide: bool = True) -> None:
 
 
 def _add_links(rec: Recorder, plan: Plan, numbers: Mapping[str, int]) -> None:
+    for source, target in plan.unlinked:
+        rec.delete("links", (numbers[source], numbers[target], "supersedes"))
     for link in plan.links:
         key = (numbers[link.source], numbers[link.target], link.type)
         if rec.select("links", key) is None:

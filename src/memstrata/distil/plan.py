@@ -19,7 +19,7 @@ from memstrata.journal.recorder import child_id
 from memstrata.notes.classify import Neighbour, Relation, agreeing_turns, classify, valid_from
 from memstrata.notes.evolve import evolve
 from memstrata.notes.link import links_of
-from memstrata.notes.resolve import Resolution, resolve
+from memstrata.notes.resolve import resolve
 from memstrata.settings import Settings
 from memstrata.store.rows import evidence_of
 from memstrata.types import Candidate, Decision, Link, Note, Outcome, Turn
@@ -52,6 +52,7 @@ class Plan:
     refreshed: set[str] = field(default_factory=set)  # notes whose weight is set to 1
     re_embedded: set[str] = field(default_factory=set)
     links: list[Link] = field(default_factory=list)
+    unlinked: list[tuple[str, str]] = field(default_factory=list)  # "supersedes" links that no longer stand, by ends
     decisions: list[Decision] = field(default_factory=list)
 
     def latest(self, note: Note) -> Note:
@@ -195,35 +196,26 @@ def _add_evidence(plan: Plan, note: Note, candidate: Candidate) -> None:
 def _resolve(
     plan: Plan, note: Note, candidate: Candidate, relation: Relation, verdict: Verdict
 ) -> tuple[Outcome, str, Note | None]:
-    """Settle a revision with every current note of its slot; the later `valid_from` wins."""
+    """Place the note among those that cannot hold beside it: it ends those before it, the next one ends it."""
     assert relation.note is not None
     rivals = [plan.latest(each) for each in (relation.note, *relation.also)]
-    settled: list[tuple[Note, Resolution]] = [(rival, resolve(candidate, relation, rival)) for rival in rivals]
-    for outcome in ("deferred", "superseded_on_arrival"):
-        for rival, resolution in settled:
-            if resolution.outcome != outcome:
-                continue
-            reason = f"{verdict.reason}; {resolution.reason}"
-            if outcome == "deferred":
-                return "deferred", reason, None
-            plan.put(rival)  # it takes the evidence
-            plan.links.append(Link(rival.id, note.id, "supersedes", 1.0, resolution.reason))
-            closed = replace(
-                note,
-                state="superseded",
-                valid_from=resolution.valid_from,
-                valid_to=resolution.valid_to,
-                superseded_by=rival.id,
-            )
-            return "superseded_on_arrival", reason, closed
-    start = max(resolution.valid_from for _, resolution in settled)
-    for rival, resolution in settled:
-        plan.put(replace(rival, state="superseded", valid_to=resolution.existing_valid_to, superseded_by=note.id))
+    place = resolve(candidate, relation, rivals)
+    reason = f"{verdict.reason}; {place.reason}"
+    if place.outcome == "deferred":
+        return "deferred", reason, None
+    for rival in place.ended:
+        plan.put(replace(rival, state="superseded", valid_to=place.valid_from, superseded_by=note.id))
         plan.changed.add(rival.id)
-        plan.links.append(Link(note.id, rival.id, "supersedes", 1.0, resolution.reason))
+        if place.next is not None and rival.superseded_by == place.next.id:
+            plan.unlinked.append((place.next.id, rival.id))
+        plan.links.append(Link(note.id, rival.id, "supersedes", 1.0, place.reason))
         note = replace(note, evidence=(*note.evidence, *rival.evidence))
-    reasons = "; ".join(resolution.reason for _, resolution in settled)
-    return "admitted_superseding", f"{verdict.reason}; {reasons}", replace(note, valid_from=start)
+    note = replace(note, valid_from=place.valid_from, valid_to=place.valid_to)
+    if place.next is not None:
+        plan.put(place.next)  # it takes the evidence
+        plan.links.append(Link(place.next.id, note.id, "supersedes", 1.0, place.reason))
+        note = replace(note, state="superseded", superseded_by=place.next.id)
+    return place.outcome, reason, note
 
 
 def _link(plan: Plan, note: Note, neighbours: Sequence[Neighbour], settings: Settings) -> None:

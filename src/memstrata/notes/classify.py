@@ -84,10 +84,9 @@ def classify(
     ]
     revised.sort(key=lambda found: found[0].note.state != "current")
     held = [each for each in neighbours if _held_at(each.note, candidate.said_at)]
+    rivals = [each.note for each, _ in revised]
     for each in held:
-        if key == _key(each.note.content) and _same_occasion(
-            candidate, each.note, [rival.note for rival, _ in revised]
-        ):
+        if key == _key(each.note.content) and _same_occasion(candidate, each.note, rivals):
             return Relation("duplicate", each.note, each.similarity, "the same statement")
     if revised:
         first, reason = revised[0]
@@ -96,13 +95,14 @@ def classify(
         if each.similarity >= duplicate and _same_in_other_words(candidate, each.note):
             reason = f"the same in other words: similarity {each.similarity:.2f}, equal but for fillers"
             return Relation("duplicate", each.note, each.similarity, reason)
-    nearest = max(neighbours, key=lambda each: each.similarity, default=None)
-    similarity = nearest.similarity if nearest is not None else None
+    similarities = {each.note.id: _told_apart(candidate, each, duplicate) for each in neighbours}
+    nearest = max(neighbours, key=lambda each: similarities[each.note.id], default=None)
+    similarity = similarities[nearest.note.id] if nearest is not None else None
     if nearest_candidate is not None and (similarity is None or nearest_candidate > similarity):
         return Relation("new", None, nearest_candidate, "nearest to an earlier candidate that was not kept")
     if nearest is None:
         return Relation("new", None, None, "nothing like it is known")
-    return Relation("new", nearest.note, nearest.similarity, f"nearest to {nearest.note.id}, but not the same")
+    return Relation("new", nearest.note, similarity, f"nearest to {nearest.note.id}, but not the same")
 
 
 def agreeing_turns(candidate: Candidate, sources: Sequence[Turn], neighbours: Sequence[Neighbour]) -> int:
@@ -155,6 +155,17 @@ def _same_in_other_words(candidate: Candidate, note: Note) -> bool:
         and _same_date(candidate.event, note.event, missing_agrees=False)
         and candidate.negated == note.negated
     )
+
+
+def _told_apart(candidate: Candidate, neighbour: Neighbour, duplicate: float) -> float:
+    """The similarity to a note that says something else.
+
+    From `duplicate` on the encoder did not tell the two apart (it may not know their language), so that at most the
+    share of common content words is left: else what is new would count as known.
+    """
+    if neighbour.similarity < duplicate:
+        return neighbour.similarity
+    return min(neighbour.similarity, jaccard(_words(candidate.text), _words(_statement(neighbour.note))))
 
 
 def _revises(candidate: Candidate, neighbour: Neighbour) -> str | None:

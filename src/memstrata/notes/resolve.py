@@ -1,7 +1,8 @@
-"""Resolution of a revision: which of the two statements holds from when on."""
+"""Resolution of a revision: the place of a statement in time among those that cannot hold beside it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -14,57 +15,56 @@ ResolutionOutcome = Literal["admitted_superseding", "superseded_on_arrival", "de
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """How a revision and the note that it revises are stored.
+    """How a revision is stored among its rivals, the notes that cannot hold beside it.
 
-    The candidate's note is valid in [valid_from, valid_to), open when `valid_to` is None; `existing_valid_to` is the
-    end that the existing note gets, None when it stays as it is. When deferred nothing is stored but the decision.
+    The candidate's note is valid in [valid_from, valid_to), open when `valid_to` is None. `ended` are the rivals whose
+    validity it ends at its `valid_from`; `next` is the nearest later rival, which ends it. When deferred nothing is
+    stored but the decision.
     """
 
     outcome: ResolutionOutcome
     valid_from: datetime
     valid_to: datetime | None
-    existing_valid_to: datetime | None
+    ended: tuple[Note, ...]
+    next: Note | None
     reason: str
 
 
-def resolve(candidate: Candidate, relation: Relation, existing: Note) -> Resolution:
-    """Decide between a candidate and the current note that it revises (`relation.note`, or one of `relation.also`).
+def resolve(candidate: Candidate, relation: Relation, rivals: Sequence[Note]) -> Resolution:
+    """Find a candidate's place among the notes that it revises (`relation.note` and `relation.also`).
 
-    The later valid_from wins, not the later arrival. Where the event time of the candidate is an interval that the
-    existing note's start falls into ("last year"), or both start at once, the later said wins, from the later start.
-    A loser that comes late is closed on arrival. A note that is pinned, or that a person edited, never loses: deferred.
+    The later valid_from wins, not the later arrival, so that every order of arrival gives the same intervals: the
+    candidate ends the rivals that began before it and still held, and is closed by the nearest that began after it.
+    Where the event time of the candidate is an interval that a rival's start falls into ("last year"), or both start
+    at once, the later said wins, from the later start. A current note that is pinned, or that a person edited, never
+    loses: deferred.
     """
     start = valid_from(candidate)
-    if not _wins(candidate, start, existing):
-        return Resolution(
-            outcome="superseded_on_arrival",
-            valid_from=min(start, existing.valid_from),
-            valid_to=existing.valid_from,
-            existing_valid_to=None,
-            reason=f"{existing.id} holds since {existing.valid_from:%Y-%m-%d}, later than this ({relation.reason})",
-        )
-    start = max(start, existing.valid_from)
-    if existing.pinned or existing.edited:
-        why = "is pinned" if existing.pinned else "was edited by a person"
-        return Resolution(
-            outcome="deferred",
-            valid_from=start,
-            valid_to=None,
-            existing_valid_to=None,
-            reason=f"{existing.id} {why}: the user decides ({relation.reason})",
-        )
-    return Resolution(
-        outcome="admitted_superseding",
-        valid_from=start,
-        valid_to=None,
-        existing_valid_to=start,
-        reason=f"supersedes {existing.id} from {start:%Y-%m-%d} on ({relation.reason})",
-    )
+    later = [rival for rival in rivals if not _wins(candidate, start, rival)]
+    following = min(later, key=lambda rival: (rival.valid_from, rival.no), default=None)
+    end = following.valid_from if following is not None else None
+    earlier = [rival for rival in rivals if rival not in later and (end is None or rival.valid_from <= end)]
+    # Of the rivals that a vague event time reaches, the last one's start is the earliest that the candidate can have.
+    start = max([start, *(rival.valid_from for rival in earlier)])
+    ended = tuple(rival for rival in earlier if rival.valid_to is None or rival.valid_to > start)
+    outcome: ResolutionOutcome
+    guarded = next((each for each in ended if each.state == "current" and (each.pinned or each.edited)), None)
+    if guarded is not None:
+        why = "is pinned" if guarded.pinned else "was edited by a person"
+        outcome, reason = "deferred", f"{guarded.id} {why}: the user decides"
+    elif following is not None:
+        outcome = "superseded_on_arrival"
+        reason = f"{following.id} holds since {following.valid_from:%Y-%m-%d}, later than this"
+    else:
+        outcome = "admitted_superseding"
+        names = ", ".join(each.id for each in ended) or "nothing that still held"
+        reason = f"supersedes {names} from {start:%Y-%m-%d} on"
+    return Resolution(outcome, start, end, ended, following, f"{reason} ({relation.reason})")
 
 
-def _wins(candidate: Candidate, start: datetime, existing: Note) -> bool:
+def _wins(candidate: Candidate, start: datetime, rival: Note) -> bool:
     event = candidate.event if candidate.slot is not None else None
-    undecided = start == existing.valid_from or (event is not None and event.start <= existing.valid_from < event.end)
+    undecided = start == rival.valid_from or (event is not None and event.start <= rival.valid_from < event.end)
     if undecided:
-        return candidate.said_at >= existing.said_at
-    return start > existing.valid_from
+        return candidate.said_at >= rival.said_at
+    return start > rival.valid_from

@@ -132,10 +132,23 @@ def test_opposites_of_other_things_or_occasions_revise_nothing() -> None:
         ("I keep a dog at home", "I grow tulips outside"),
         ("私は犬を飼っています", "私は猫を飼っています"),
         ("我常常喝茶", "我常常喝咖啡"),
+        ("I moved from Paris to Rome", "I moved from Rome to Paris"),
+        ("I put the key under the mat", "I put the key on the mat"),
+        ("It costs $5", "It costs €5"),
+        ("トムがメアリーを助けた", "トムをメアリーが助けた"),
+        ("我把他打败了", "我被他打败了"),
     ],
 )
 def test_an_encoder_that_cannot_tell_texts_apart_makes_no_duplicates(before: str, after: str) -> None:
-    assert classify(say(after), [near(say(before), 0.99)]).kind == "new"
+    relation = classify(say(after), [near(say(before), 0.99)])
+    assert relation.kind == "new"
+
+
+def test_what_the_encoder_cannot_tell_apart_is_new_by_its_words() -> None:
+    relation = classify(say("我每天早上喝牛奶"), [near(say("我每天早上喝咖啡"), 1.0)])
+    assert relation.similarity is not None
+    assert 0.4 < relation.similarity < 0.6
+    assert classify(say("我每天早上喝牛奶"), [near(say("我每天早上喝咖啡"), 0.9)]).similarity == 0.9
 
 
 def test_turns_that_agree_are_counted_once_and_without_the_cited_ones() -> None:
@@ -189,6 +202,16 @@ def test_a_superseded_note_is_a_duplicate_only_for_the_time_it_held() -> None:
     closed = near(old, 1.0, state="superseded", valid_to=AT - timedelta(days=100))
     assert classify(replace(old, said_at=AT - timedelta(days=200)), [closed]).kind == "duplicate"
     assert classify(replace(old, said_at=AT), [closed]).kind == "new"
+
+
+def test_a_superseded_note_is_revised_only_by_what_reaches_its_time() -> None:
+    porto = say("I live in Porto", slot=Slot("ana", "lives_in", "porto"), said_at=AT - timedelta(days=300))
+    closed = near(porto, 0.9, state="superseded", valid_to=AT - timedelta(days=100))
+    rome = say("I live in Rome", slot=Slot("ana", "lives_in", "rome"))
+    assert classify(rome, [closed]).kind == "new"
+    for days in (200, 400):
+        relation = classify(replace(rome, said_at=AT - timedelta(days=days)), [closed])
+        assert (relation.kind, relation.note) == ("revision", closed.note)
 
 
 def test_what_is_new_knows_its_nearest() -> None:

@@ -48,9 +48,10 @@ def porto(since: datetime = MAY, **more: Any) -> Note:
 
 
 def settled(new: Candidate, old: Note) -> tuple[str, datetime, datetime | None, datetime | None]:
-    result = resolve(new, Relation("revision", old, 0.9, "lives_in of ana was porto, now rome"), old)
+    result = resolve(new, Relation("revision", old, 0.9, "lives_in of ana was porto, now rome"), [old])
     assert old.id in result.reason
-    return result.outcome, result.valid_from, result.valid_to, result.existing_valid_to
+    ends = bool(result.ended) and result.outcome != "deferred"
+    return result.outcome, result.valid_from, result.valid_to, result.valid_from if ends else None
 
 
 def test_a_later_statement_supersedes() -> None:
@@ -86,3 +87,17 @@ def test_a_pinned_or_edited_note_waits_for_its_user_but_still_beats_what_is_olde
     for guarded in (porto(pinned=True), porto(edited=("content",))):
         assert settled(candidate(JULY), guarded) == ("deferred", JULY, None, None)
         assert settled(candidate(MARCH), guarded)[0] == "superseded_on_arrival"
+
+
+def test_a_late_arrival_is_placed_between_its_nearest_neighbours() -> None:
+    rome = porto(MARCH, id="rome", state="superseded", valid_to=JULY, superseded_by="lyon")
+    lyon = porto(JULY, id="lyon")
+    relation = Relation("revision", lyon, 0.9, "lived elsewhere", (rome,))
+    place = resolve(candidate(MAY), relation, [lyon, rome])
+    assert (place.outcome, place.valid_from, place.valid_to) == ("superseded_on_arrival", MAY, JULY)
+    assert place.ended == (rome,)
+    assert place.next == lyon
+    first = resolve(candidate(MARCH - (MAY - MARCH)), relation, [lyon, rome])
+    assert (first.valid_to, first.ended, first.next) == (MARCH, (), rome)
+    last = resolve(candidate(JULY + (MAY - MARCH)), relation, [lyon, rome])
+    assert (last.outcome, last.ended, last.next) == ("admitted_superseding", (lyon,), None)
