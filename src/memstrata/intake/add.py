@@ -14,7 +14,9 @@ from memstrata.engine import Engine
 from memstrata.errors import InputError, MessageError, StoreError
 from memstrata.extract.candidates import draft
 from memstrata.intake.append import TRUST, append
-from memstrata.intake.messages import parse
+from memstrata.intake.arguments import kind_of, trust_of, words
+from memstrata.intake.characters import fault_in_text
+from memstrata.intake.messages import check_metadata, parse
 from memstrata.intake.times import check_not_future
 from memstrata.journal.jobs import job_of_operation, postpone
 from memstrata.journal.receipts import digest_of, earlier_receipt, full_receipt
@@ -23,7 +25,6 @@ from memstrata.store.read import key_of, served_texts
 from memstrata.store.rows import turn_of
 from memstrata.tiers.pages import end_session
 from memstrata.types import (
-    KINDS,
     CandidateOutcome,
     Kind,
     Message,
@@ -44,12 +45,13 @@ def accept(
     """Parse, check the times and redact: everything that comes before a byte is stored."""
     settings, now = engine.settings, engine.now()
     parsed = parse(messages, at=at, tz=settings.tz, max_chars=settings.max_chars)
+    of_call = check_metadata(metadata)
     accepted = []
     for index, message in enumerate(parsed):
         if message.at is not None:
             check_not_future(message.at, now, what="at" if len(parsed) == 1 else f"messages[{index}].at")
-        if metadata:
-            message = replace(message, metadata={**metadata, **message.metadata})
+        if of_call:
+            message = replace(message, metadata=check_metadata({**of_call, **message.metadata}, index))
         accepted.append(engine.redactor.redact_message(message))
     return accepted
 
@@ -57,6 +59,8 @@ def accept(
 def check_key(idempotency_key: str | None) -> None:
     if idempotency_key is not None and not (isinstance(idempotency_key, str) and 0 < len(idempotency_key) <= MAX_KEY):
         raise InputError(f"idempotency_key must be a string of 1 to {MAX_KEY} characters")
+    if idempotency_key is not None and (fault := fault_in_text(idempotency_key)):
+        raise InputError(f"idempotency_key {fault}")
 
 
 async def add(
@@ -71,6 +75,7 @@ async def add(
 ) -> Receipt:
     """Store messages as turns, durably; everything slow is queued. See `AsyncMemory.add`."""
     check_key(idempotency_key)
+    trust = trust_of(trust)
     accepted = accept(engine, messages, at, metadata)
     digest = digest_of([accepted, scope.session])
     return await store_messages(engine, scope, accepted, idempotency_key=idempotency_key, digest=digest, trust=trust)
@@ -124,10 +129,8 @@ async def remember(
     check_key(idempotency_key)
     if not isinstance(text, str):
         raise MessageError(f"remember takes a text, not {type(text).__name__}; use add for messages")
-    if kind is not None and kind not in KINDS:
-        raise InputError(f"no such kind: {kind!r} (one of {', '.join(KINDS)})")
-    if isinstance(tags, str) or not all(isinstance(tag, str) and tag.strip() for tag in tags):
-        raise InputError("tags must be a list of words")
+    kind = None if kind is None else kind_of(kind)
+    tags, trust = words(tags, "tags"), trust_of(trust)
     message: dict[str, Any] = {"role": "user", "content": text}
     if speaker is not None:
         message["name"] = speaker

@@ -52,7 +52,6 @@ def check_not_future(at: datetime, now: datetime, *, what: str = "at") -> None:
         )
 
 
-@lru_cache(maxsize=64)
 def zone(tz: str) -> ZoneInfo:
     """The zone of an IANA name such as "Asia/Tokyo".
 
@@ -61,6 +60,11 @@ def zone(tz: str) -> ZoneInfo:
     """
     if not isinstance(tz, str):
         raise TimeError(f"tz must be an IANA zone name such as 'Europe/Lisbon', not {type(tz).__name__}")
+    return _zone(tz)
+
+
+@lru_cache(maxsize=64)
+def _zone(tz: str) -> ZoneInfo:
     try:
         return ZoneInfo(tz)
     except (KeyError, ValueError, OSError) as error:  # unknown, malformed, or the name of a folder of zones

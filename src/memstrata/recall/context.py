@@ -29,7 +29,7 @@ from memstrata.recall.material import (
     transcript,
     turns_in_session,
 )
-from memstrata.recall.recall import Found, find, make_ask
+from memstrata.recall.recall import Found, clean_query, find, make_ask
 from memstrata.recall.render import Frame, context_id, hit_line, turn_line, words_of
 from memstrata.recall.tokens import count_tokens, load_tokenizer
 from memstrata.store.base import Db
@@ -41,6 +41,7 @@ T = TypeVar("T")
 STRATEGIES: tuple[ContextStrategy, ...] = ("hybrid", "window", "summary", "retrieval", "full")
 RECALLING = ("hybrid", "retrieval")
 TURN_TOKENS = 8  # no turn takes fewer: a speaker, a date and a time
+PAGE_TOKENS = 12  # no page summary takes fewer: a mark, a date and "(page)"
 
 
 async def make_context(
@@ -63,7 +64,7 @@ async def make_context(
         raise InputError(f"no such strategy: {strategy!r} (one of {', '.join(STRATEGIES)})")
     if isinstance(max_tokens, bool) or not isinstance(max_tokens, int) or max_tokens < 1:
         raise InputError(f"max_tokens must be a whole number from 1 on, not {max_tokens!r}")
-    asked_at = _asked_at(engine, now, tz)
+    query, asked_at = clean_query(query), _asked_at(engine, now, tz)
     await asyncio.to_thread(load_tokenizer)
     material = await engine.store.read(lambda db: _gather(db, engine, scope, strategy, max_tokens))
     hits: tuple[Hit, ...] = ()
@@ -72,8 +73,6 @@ async def make_context(
         asking = scope if strategy == "retrieval" else replace(scope, session=None)
         ask = make_ask(engine, query, k=k, now=asked_at, tz=tz)
         hits = (await find(engine, asking, replace(ask, k=k + len(material.turns)))).hits
-    elif not isinstance(query, str):
-        raise InputError(f"query must be a text, not {type(query).__name__}")
     frame = Frame(context_id(scope, query, strategy, asked_at), asked_at)
     filling = _Filling(frame, max_tokens, k, material, hits)
     context = filling.pack(strategy)
@@ -102,7 +101,8 @@ def _gather(db: Db, engine: Engine, scope: Scope, strategy: ContextStrategy, max
     if strategy == "summary":
         if turns_in_session(db, scope) < settings.summary_from_turns:
             return Material(turns=session_turns(db, scope, settings.summary_from_turns))
-        return Material(session_turns(db, scope, settings.hot_capacity), session_pages(db, scope, settings))
+        pages = session_pages(db, scope, settings, limit=1 + max_tokens // PAGE_TOKENS)
+        return Material(session_turns(db, scope, settings.hot_capacity), pages)
     turns = session_turns(db, scope, settings.hot_capacity)
     return Material(turns, promoted_pages(db, scope, settings) if strategy == "hybrid" else ())
 
@@ -162,11 +162,14 @@ class _Filling:
         return kept[::-1], used
 
     def _repeats(self, hit: Hit) -> bool:
-        """Whether the shown turns or pages say the same: all the hit's turns are there, or its words are."""
-        shown = {place_of(turn) for turn in self.turns}
-        if hit.evidence and all(place_of(turn) in shown for turn in hit.evidence):
+        """Whether it is shown already: all its turns are, or the summary of a page it was said on has its words."""
+        own = {place_of(turn) for turn in hit.evidence}
+        if own and own <= {place_of(turn) for turn in self.turns}:
             return True
-        return any(words_of(hit) in page.hit.text for page in self.pages)
+        return any(
+            words_of(hit) in page.hit.text and not own.isdisjoint(map(place_of, page.hit.evidence))
+            for page in self.pages
+        )
 
     def _drop_one(self) -> None:
         """Leave out what matters least: the last memory, then the last page, then the oldest turn."""

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from memstrata.engine import Engine
-from memstrata.errors import InputError
+from memstrata.errors import FilterError, InputError
 from memstrata.index.owner import OwnerIndex
+from memstrata.intake.arguments import flag, kinds_of, words
 from memstrata.intake.times import parse_time, zone
 from memstrata.recall.filters import Check, compile_filter, note_fields, turn_fields
 from memstrata.recall.legs import Floats
@@ -26,7 +27,7 @@ from memstrata.store.kinds import NOTE
 from memstrata.store.read import key_of, notes_by_no, turns_by_no
 from memstrata.store.rows import dump, evidence_of
 from memstrata.tiers.weight import weight_at
-from memstrata.types import KINDS, Hit, Kind, Leg, Note, Recall, Scope, Turn
+from memstrata.types import Hit, Kind, Leg, Note, Recall, Scope, Turn
 
 MAX_K = 1000
 MAX_QUERY = 20_000  # characters
@@ -78,7 +79,8 @@ def make_ask(
     tz: str | None = None,
 ) -> Ask:
     """Check the arguments of a recall; InputError (or one of its kinds) names the one that cannot be taken."""
-    if not isinstance(query, str) or not query.strip():
+    query = clean_query(query)
+    if not query.strip():
         raise InputError("query must be a text that is not empty")
     if len(query) > MAX_QUERY:
         raise InputError(f"query has {len(query)} characters, at most {MAX_QUERY} are taken: ask for less at once")
@@ -86,11 +88,10 @@ def make_ask(
         raise InputError(f"k must be a whole number from 1 to {MAX_K}, not {k!r}")
     if isinstance(min_score, bool) or not isinstance(min_score, int | float) or not 0 <= min_score <= 1:
         raise InputError(f"min_score must lie between 0 and 1, not {min_score!r}")
-    for kind in kinds or ():
-        if kind not in KINDS:
-            raise InputError(f"no such kind: {kind!r} (one of {', '.join(KINDS)})")
-    if isinstance(tags, str):
-        raise InputError("tags must be a list of words")
+    kinds = None if kinds is None else kinds_of(kinds)
+    tags = None if tags is None else words(tags, "tags")
+    flag(include_superseded, "include_superseded")
+    check = compile_filter(filters)
     zone_name = tz or engine.settings.tz
     times: dict[str, Any] = {
         name: None if value is None else parse_time(value, tz=zone_name, what=name)
@@ -101,12 +102,11 @@ def make_ask(
         asked_at = asked_at.astimezone(zone(zone_name))
     notes_only = bool(kinds or tags)
     view = View(**times, include_superseded=include_superseded, notes_only=notes_only)
-    said = [query, filters, times, kinds, tags, include_superseded, min_score]
-    digest = hashlib.blake2b(dump(said).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    digest = _digest(query, filters, times, kinds, tags, include_superseded, min_score)
     return Ask(
-        query=query.replace("\0", " ").encode("utf-8", "replace").decode(),
+        query=query,
         k=k,
-        check=compile_filter(filters),
+        check=check,
         view=view,
         kinds=tuple(kinds or ()),
         tags=tuple(tag.casefold() for tag in tags or ()),
@@ -115,6 +115,21 @@ def make_ask(
         now=asked_at,
         digest=digest,
     )
+
+
+def clean_query(query: object) -> str:
+    """The query with what no model takes replaced: null bytes, lone surrogates."""
+    if not isinstance(query, str):
+        raise InputError(f"query must be a text, not {type(query).__name__}")
+    return query.replace("\0", " ").encode("utf-8", "replace").decode()
+
+
+def _digest(*asked: object) -> str:
+    """What tells whether a cursor belongs to this query."""
+    try:
+        return hashlib.blake2b(dump(asked).encode(), digest_size=8).hexdigest()
+    except TypeError as error:  # all else was checked
+        raise FilterError(f"filters hold what is not JSON: {error}") from error
 
 
 def _offset(cursor: str | None, digest: str) -> int:
