@@ -41,7 +41,7 @@ T = TypeVar("T")
 STRATEGIES: tuple[ContextStrategy, ...] = ("hybrid", "window", "summary", "retrieval", "full")
 RECALLING = ("hybrid", "retrieval")
 TURN_TOKENS = 8  # no turn takes fewer: a speaker, a date and a time
-PAGE_TOKENS = 12  # no page summary takes fewer: a mark, a date and "(page)"
+PAGE_TOKENS = 14  # no page summary takes fewer: a mark, a date and "(page)"
 
 
 async def make_context(

@@ -76,18 +76,18 @@ def turns_in_session(db: Db, scope: Scope) -> int:
     return sum(row["n"] for row in rows if row is not None)
 
 
-def session_pages(db: Db, scope: Scope, settings: Settings) -> list[PageText]:
-    """The pages of the named session, distilled ones too, newest first."""
+def session_pages(db: Db, scope: Scope, settings: Settings, *, limit: int) -> list[PageText]:
+    """The newest `limit` pages of the named session, distilled ones too, newest first."""
     rows: list[Row] = []
     for agent in visible_agents(db, scope):
         # A session's pages are found by its turns: there is no index of pages by session.
         rows += db.all(
             "SELECT * FROM pages WHERE tenant = ? AND owner = ? AND no IN (SELECT page FROM turns WHERE tenant = ?"
-            " AND owner = ? AND agent = ? AND session = ? AND page IS NOT NULL)",
-            (*key_of(scope), *key_of(scope), agent, scope.session or ""),
+            " AND owner = ? AND agent = ? AND session = ? AND page IS NOT NULL) ORDER BY no DESC LIMIT ?",
+            (*key_of(scope), *key_of(scope), agent, scope.session or "", limit),
         )
     rows.sort(key=lambda row: row["no"], reverse=True)
-    return _page_texts(db, scope, rows, settings)
+    return _page_texts(db, scope, rows[:limit], settings)
 
 
 def promoted_pages(db: Db, scope: Scope, settings: Settings) -> list[PageText]:

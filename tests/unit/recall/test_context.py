@@ -14,11 +14,11 @@ from memstrata.clock import SetClock
 from memstrata.errors import InputError
 from memstrata.extract.sources import without_fences
 from memstrata.intake.times import zone
-from memstrata.recall.context import STRATEGIES, _Filling
-from memstrata.recall.material import Material, PageText
+from memstrata.recall.context import PAGE_TOKENS, STRATEGIES, _Filling
+from memstrata.recall.material import Material, PageText, session_pages
 from memstrata.recall.render import FENCE, Frame, event_text, turn_line
 from memstrata.recall.tokens import count_tokens
-from memstrata.types import EventTime, Evidence, Hit, Page, Turn
+from memstrata.types import EventTime, Evidence, Hit, Page, Scope, Turn
 
 NOW = datetime(2023, 5, 8, 9, tzinfo=UTC)
 WORDS = (
@@ -183,6 +183,17 @@ async def test_summary_has_distilled_pages_and_those_without_a_summary_yet(memor
     assert [each.id for each in before.pages] == [each.id for each in after.pages] == [each.id for each in cooled.pages]
 
 
+async def test_no_more_pages_are_read_than_a_budget_can_hold(memory: AsyncMemory) -> None:
+    await chat(memory, 112)
+    engine, scope = memory._engine, Scope("default", "u", None, "s")
+    every = await engine.store.read(lambda db: session_pages(db, scope, engine.settings, limit=1000))
+    newest = await engine.store.read(lambda db: session_pages(db, scope, engine.settings, limit=3))
+    assert [each.page.first for each in every] == list(range(101, 0, -5))[-len(every) :]
+    assert newest == every[:3]
+    shortest = Hit("p1", "page", "x", 0.9, (), (), (), NOW)
+    assert Frame("0123456789ab", NOW).tokens_of(shortest) >= PAGE_TOKENS
+
+
 async def test_full_shows_all_sessions_in_order_newest_kept(memory: AsyncMemory) -> None:
     for day, session in ((1, "a"), (2, "b"), (3, "s")):
         at = datetime(2023, 5, day, tzinfo=UTC)
@@ -210,6 +221,19 @@ async def test_promoted_pages_are_shown_and_not_repeated(memory: AsyncMemory) ->
     alone = await memory.context("name of the cat", user_id="u", session_id="s", strategy="retrieval", touch=False)
     assert not alone.pages
     assert "Miso" in alone.text
+
+
+async def test_a_promoted_page_hides_no_words_that_were_said_elsewhere(memory: AsyncMemory) -> None:
+    first = said("The annual meeting about Porto wines is called Annfest")
+    await memory.add([first, *[said(f"hm {n}") for n in range(4)]], user_id="u", session_id="a")
+    await memory.end_session(user_id="u", session_id="a")
+    await memory.add([said("Porto", name="Bob"), said("東京", name="Bob")], user_id="u", session_id="b")
+    for _ in range(2):
+        await memory.context("annual meeting wines", user_id="u", session_id="s", k=1)
+        await memory.flush()
+    made = await memory.context("Porto", user_id="u", session_id="s", touch=False)
+    assert [each.id for each in made.pages] == ["p1"]
+    assert "Bob: Porto" in [cited.text for cited in made.citations.values()]  # "Porto" alone is in Ana's page too
 
 
 async def test_recalled_text_repeats_no_last_turn(memory: AsyncMemory) -> None:
