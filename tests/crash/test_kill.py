@@ -25,6 +25,7 @@ import pytest
 from tests_crash_child import AT, SETTINGS, statement
 
 from memstrata import Memory, SetClock
+from memstrata.clock import Clock, SystemClock
 from memstrata.journal.jobs import new_holder
 
 CHILD = Path(__file__).with_name("child.py")
@@ -44,6 +45,7 @@ class Life:
     """What the processes of a round acknowledged, and what was found after their deaths."""
 
     path: Path
+    clock: Clock = field(default_factory=SystemClock)
     acknowledged: list[dict[str, Any]] = field(default_factory=list)
     kills: int = 0
     finished: int = 0  # processes that ended before they were killed
@@ -74,8 +76,7 @@ class Life:
 
     def check(self) -> None:
         """Open the store as a new process would, finish its work, and compare."""
-        clock = {"clock": SetClock(AT)} if not self.acknowledged else {}
-        with Memory(self.path, **SETTINGS, worker=False, **clock) as memory:
+        with Memory(self.path, **SETTINGS, worker=False, clock=self.clock) as memory:
             if self.acknowledged:
                 self.check_turns(memory)  # before any work is done
             began = time.monotonic()
@@ -257,7 +258,7 @@ def test_work_that_was_killed_is_finished_as_if_it_had_not_been(
     prepared: Path, undisturbed: Undisturbed, tmp_path: Path, share: float
 ) -> None:
     """The first fifth or so is indexing, then pages and their distillation take turns."""
-    life = Life(tmp_path / "memory.db")
+    life = Life(tmp_path / "memory.db", SetClock(AT))
     shutil.copy(prepared, life.path)
     life.run("work", 0, statement=int(undisturbed.statements * share))
     assert life.kills == 1
@@ -271,7 +272,7 @@ def test_many_kills_of_the_work(prepared: Path, undisturbed: Undisturbed, tmp_pa
     rng = random.Random("work")
     lives = []
     for turn in range(ROUNDS):
-        life = Life(tmp_path / f"{turn}.db")
+        life = Life(tmp_path / f"{turn}.db", SetClock(AT))
         shutil.copy(prepared, life.path)
         for _ in range(KILLS):
             if rng.random() < 0.5:

@@ -279,26 +279,28 @@ def _check_json(value: dict[str, Any], what: str, index: int | None) -> str:
         written = json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise MessageError(f"{what} is not JSON: {error}", index=index) from error
-    _check_strings(value, what, index)
+    _check_values(value, what, index)
     return written
 
 
-def _check_strings(value: object, what: str, index: int | None) -> None:
+def _check_values(value: object, what: str, index: int | None) -> None:
     if isinstance(value, str):
         fault = fault_in_text(value)
         if fault is not None:
             raise MessageError(f"{what} {fault}", index=index)
+    elif isinstance(value, int) and not -(2**63) <= value < 2**64:
+        raise MessageError(f"{what} has a number of more than 64 bits: pass it as a string", index=index)
     elif isinstance(value, Mapping):
         for key, inner in value.items():
             if not isinstance(key, str):
                 raise MessageError(
                     f"{what} has the key {key!r} of type {type(key).__name__}: keys are strings", index=index
                 )
-            _check_strings(key, what, index)
-            _check_strings(inner, what, index)
+            _check_values(key, what, index)
+            _check_values(inner, what, index)
     elif isinstance(value, (list, tuple)):
         for inner in value:
-            _check_strings(inner, what, index)
+            _check_values(inner, what, index)
 
 
 def _id(message: Mapping[str, Any], what: str, index: int | None) -> str | None:
