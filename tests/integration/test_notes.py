@@ -234,3 +234,16 @@ def test_warm_pages_are_distilled_on_demand(bench: Bench) -> None:
     assert bench.memory.distil(**USER).counts == {"pages": 1}
     assert "Lisbon" in bench.memory.profile("ana").text
     assert bench.memory.distil(**USER).counts == {"pages": 0}
+
+
+def test_as_of_tells_what_held_by_its_note_alone(bench: Bench) -> None:
+    for year, place in ((2021, "Rome"), (2022, "Porto"), (2023, "Lyon")):
+        bench.memory.remember(f"I live in {place}.", **USER, at=f"{year}-01-01T00:00:00Z")
+    for when, place in (("2021-06-01", "Rome"), ("2022-06-01", "Porto"), ("2023-06-01", "Lyon")):
+        hits = bench.memory.recall("Where do I live?", **USER, as_of=f"{when}T00:00:00Z", touch=False)
+        assert [(hit.kind, hit.text) for hit in hits] == [("note", f"I live in {place}.")]
+    assert [hit.text for hit in bench.memory.recall("Where do I live?", **USER, touch=False)] == ["I live in Lyon."]
+    everything = bench.memory.recall("Where do I live?", **USER, include_superseded=True, touch=False)
+    assert {hit.text for hit in everything if hit.kind == "note"} == {
+        f"I live in {p}." for p in ("Rome", "Porto", "Lyon")
+    }

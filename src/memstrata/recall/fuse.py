@@ -60,17 +60,17 @@ def fuse(index: OwnerIndex, legs: Legs, weight: Floats) -> Floats:
     raw[pages] = alone[pages]
     notes = np.flatnonzero(meta["kind"] == NOTE)
     raw[notes] = alone[notes] * weight[notes]
-    _lift_best_notes(index, raw, alone)
+    _lift_best_notes(index, raw, alone, weight)
     return raw
 
 
-def _lift_best_notes(index: OwnerIndex, raw: Floats, alone: Floats) -> None:
-    """Give each turn's score to the note that says best what the query asks of it."""
+def _lift_best_notes(index: OwnerIndex, raw: Floats, alone: Floats, weight: Floats) -> None:
+    """Give each turn's score to the note, of those that may be seen, that says best what the query asks of it."""
     notes, turns = index.evidence_pairs()
     if not len(notes):
         return
-    current = index.meta["state"][notes] < 2
-    notes, turns = notes[current], turns[current]
+    seen = weight[notes] > 0
+    notes, turns = notes[seen], turns[seen]
     best = np.full(index.count + 1, -np.inf, dtype=np.float32)
     np.maximum.at(best, turns, alone[notes])
     lifted = alone[notes] >= best[turns]

@@ -60,11 +60,11 @@ def rank(
     settings: Settings,
 ) -> Ranking:
     """Rank an owner's units for a query. The index must be fresh and its lock held."""
-    weight = weights(index, now, view, settings)
+    visible = visible_units(db, index, scope, view)
+    weight = weights(index, now, settings) * visible  # what may not be seen lends nothing
     pages = page_scores(db, index, scope, vector, settings)
     legs = find(db, index, query, vector, weight, pages)
     raw = fuse(index, legs, weight)
-    visible = visible_units(db, index, scope, view)
     score = fusion().probability(np.where(np.isfinite(raw), raw, -1e3))
     ranking = Ranking([], score, legs)
     _follow_successors(index, ranking, visible)
@@ -76,15 +76,14 @@ def rank(
     return ranking
 
 
-def weights(index: OwnerIndex, now: datetime, view: View, settings: Settings) -> Floats:
-    """The forgetting weight of each note, in closed form; 0 for notes that are not current (or not asked for)."""
+def weights(index: OwnerIndex, now: datetime, settings: Settings) -> Floats:
+    """The forgetting weight of each note, in closed form; 0 for what is no note."""
     meta = index.meta
     notes = meta["kind"] == NOTE
     weight = np.zeros(index.count + 1, dtype=np.float32)
     days = np.maximum(0.0, (to_us(now) - meta["last_access"][notes]) / DAY_US)
     faded = np.exp(-meta["rate"][notes] * days) if settings.forgetting else np.ones(int(notes.sum()))
-    alive = meta["state"][notes] <= (1 if view.include_superseded or view.as_of is not None else 0)
-    weight[notes] = np.where(meta["pinned"][notes] == 1, 1.0, faded) * alive
+    weight[notes] = np.where(meta["pinned"][notes] == 1, 1.0, faded)
     return weight
 
 
@@ -140,7 +139,8 @@ def _states(db: Db, index: OwnerIndex, scope: Scope, view: View) -> NDArray[np.b
     if view.as_of is not None:
         at = to_us(view.as_of)
         held = (meta["valid_from"] <= at) & (at < meta["valid_to"]) & (meta["state"] <= 1)
-        return np.asarray(np.where(note, held, ((meta["hidden"] & 5) == 0) & (meta["at"] <= at)), dtype=np.bool_)
+        # What a turn said that ceased to hold is told by its note, where it held.
+        return np.asarray(np.where(note, held, (meta["hidden"] == 0) & (meta["at"] <= at)), dtype=np.bool_)
     if view.known_at is not None:
         at = to_us(view.known_at)
         old, new = index.successors()
