@@ -119,17 +119,18 @@ NEGATIONS: Final[Table] = {
         """
         not, no, never, none, nothing, nobody, neither, nor, cannot, no longer, without, don't, doesn't, didn't,
         isn't, aren't, wasn't, weren't, haven't, hasn't, hadn't, won't, wouldn't, can't, couldn't, shouldn't,
-        ain't, nope, dont, doesnt, didnt, cant
+        ain't, nope, dont, doesnt, didnt, cant, quit my job, left my job, quit his job, left his job, quit her job,
+        left her job
         """
     ),
     "ja": substrings(
         """
-        ない, ません, なかった, じゃな, ではな, ずに
+        ない, ません, なかった, じゃな, ではな, ずに, 退職し
         """
     ),
     "zh": substrings(
         """
-        不, 没, 沒, 别, 未, 从来没
+        不, 没, 沒, 别, 未, 从来没, 辞职
         """
     ),
 }
@@ -232,7 +233,9 @@ FILLER_CJK: Final[dict[str, tuple[str, ...]]] = {
         楽しみですね, 楽しみ, またね, じゃあね, さようなら, おやすみなさい, おやすみ, よろしくお願いします,
         よろしく, 了解です, 了解, わかりました, 分かりました, もちろん, 本当に, 本当, とても, よかったですね,
         よかった, 良かった, はじめまして, 初めまして, お久しぶりです, 久しぶり, 頑張ってください, 頑張って,
-        いえいえ, 笑, ね, よ, それは, 大丈夫です, 大丈夫, お元気ですか, 元気です
+        いえいえ, 笑, ね, よ, それは,
+        気をつけて, 気を付けて, 覚えておいて, 覚えといて, 覚えて, 忘れないで, ください, 下さい, 大丈夫です, 大丈夫,
+        お元気ですか, 元気です
         """
     ),
     "zh": listed(
@@ -241,7 +244,8 @@ FILLER_CJK: Final[dict[str, tuple[str, ...]]] = {
         不客气, 不用谢, 真的太好了, 太好了, 太棒了, 真棒, 好棒, 真不错, 不错, 厉害, 真厉害, 好的, 好, 好啊, 好吧,
         行, 可以, 是的, 是, 对, 对的, 對, 没错, 嗯, 嗯嗯, 哦, 噢, 哇, 哈哈, 哈哈哈, 呵呵, 再见, 再見, 拜拜,
         回头见, 恭喜, 恭喜你, 祝贺, 加油, 当然, 真的, 真好, 没问题, 没关系, 明白, 明白了, 知道了, 收到, 辛苦了,
-        好久不见, 很高兴认识你, 有意思, 真有意思, 听起来不错, 听起来很棒, 啊, 呀, 吧, 了, 那, 太
+        好久不见, 很高兴认识你, 路上小心, 小心, 保重, 请记住, 记住, 記住, 别忘了,
+        有意思, 真有意思, 听起来不错, 听起来很棒, 啊, 呀, 吧, 了, 那, 太
         """
     ),
 }

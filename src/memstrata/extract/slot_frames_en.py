@@ -88,6 +88,19 @@ FRAMES: Final[tuple[Frame, ...]] = (
     frame("timezone", "time|timezone", rf"{_WHOSE} time ?zone(?: is|'s) (?P<value>[A-Z][\w/+:-]*(?: [A-Z]\w+)?)"),
 )
 
+# What no longer holds: the same slot and value, denied. "I don't live in Porto" alone may never have been otherwise.
+_NO_LONGER = r"(?:'m| am| is|'s)? no longer"
+_MORE = r"(?: [\w' -]{1,30}?)? (?:any ?more|any longer)\b"
+ENDINGS: Final[tuple[Frame, ...]] = (
+    frame("lives_in", "live|lives|living", rf"{_WHO}{_NO_LONGER} (?:lives?|living) in (?P<value>{_PROPER})"),
+    frame("lives_in", "live", rf"{_WHO} (?:do|does)(?:n't| not) live in (?P<value>{_PROPER}){_MORE}"),
+    frame("works_at", "work|works|working", rf"{_WHO}{_NO_LONGER} (?:works?|working) (?:at|for) (?P<value>{_PROPER})"),
+    frame("works_at", "work", rf"{_WHO} (?:do|does)(?:n't| not) work (?:at|for) (?P<value>{_PROPER}){_MORE}"),
+    frame("works_at", "job", rf"{_WHO}(?:'ve| have)?{_ADV} (?:quit|left) (?:my|his|her|their) job (?:at|with) (?P<value>{_PROPER})"),
+    frame("diet", "vegan|vegetarian|pescatarian", rf"{_WHO}{_NO_LONGER}(?: an?)? (?P<value>vegan|vegetarian|pescatarian){_END}"),
+    frame("diet", "vegan|vegetarian|pescatarian", rf"{_WHO}(?:'m| am| is|'s)(?: not|n't)(?: an?)? (?P<value>vegan|vegetarian|pescatarian){_MORE}"),
+)
+
 _FEEL_ADV = r"(?: (?:really|absolutely|just|still|also|now|do|truly|totally|always|actually|honestly|particularly|especially|so|both))*"
 _OBJECT = r"(?P<thing>[\w'’-]+(?: [\w'’-]+){0,7})"
 # "I love", "Ana loves": the ending tells a third person's verb from "sounds like".

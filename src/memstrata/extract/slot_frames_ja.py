@@ -52,6 +52,16 @@ FRAMES: Final[tuple[Frame, ...]] = (
     frame("diet", "", rf"^{_TOPIC}{_TIME}(?P<value>ベジタリアン|ヴィーガン|ビーガン|菜食主義){_COPULA}"),
     frame("timezone", "タイムゾーン", rf"^{_OF}タイムゾーンは(?P<value>[^、。\s]+?)(?:です|だ|$)"),
 )
+# What no longer holds: the same slot and value, denied.
+_NOT = r"(?:いません|いない|おりません|ません|ない)"
+ENDINGS: Final[tuple[Frame, ...]] = (
+    frame("lives_in", "住んで", rf"^{_TOPIC}もう、?{_WORD}に(?:は)?住んで{_NOT}"),
+    frame("lives_in", "住んで", rf"^{_TOPIC}{_WORD}に(?:は)?もう住んで{_NOT}"),
+    frame("works_at", "働いて", rf"^{_TOPIC}もう、?{_WORD}で(?:は)?働いて{_NOT}"),
+    frame("works_at", "働いて", rf"^{_TOPIC}{_WORD}で(?:は)?もう働いて{_NOT}"),
+    frame("works_at", "退職し", rf"^{_TOPIC}{_TIME}(?:(?:先週|先月|去年|今年|昨日|先日)[、に]?)?{_WORD}を退職し(?:ました|た)"),
+    frame("diet", "もう", rf"^{_TOPIC}もう、?(?P<value>ベジタリアン|ヴィーガン|ビーガン|菜食主義)(?:では|じゃ)(?:ありません|ない)"),
+)
 _THING = r"(?P<thing>[^、。，！!\sはがをも]{1,16})"
 _FEEL_ADV = r"(?:本当に|とても|すごく|一番|もう|今は|あまり|大)*"
 _STOP = r"(?=です|だ(?!った|ろう)|。|、|！|!|で(?!し|は)|けど|が|な(?:んだ|んで)|$)"

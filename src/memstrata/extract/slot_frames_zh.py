@@ -58,6 +58,16 @@ FRAMES: Final[tuple[Frame, ...]] = (
     frame("diet", "素", rf"{_WHO}{_ADV}(?:一个|个)?(?:素食者|素食主义者|素食主義者|吃素){_STOP}", "vegetarian"),
     frame("timezone", "时区", rf"{_OF}时区是{_WORD}{_STOP}"),
 )
+# What no longer holds: the same slot and value, denied. "我不住在上海" alone may never have been otherwise.
+ENDINGS: Final[tuple[Frame, ...]] = (
+    frame("lives_in", "住在", rf"{_WHO}{_ADV}不再住在{_WORD}{_STOP}"),
+    frame("lives_in", "住在", rf"{_WHO}{_ADV}不住在{_WORD}了"),
+    frame("works_at", "工作", rf"{_WHO}{_ADV}不再在{_WORD}工作"),
+    frame("works_at", "工作", rf"{_WHO}{_ADV}不在{_WORD}工作了"),
+    frame("works_at", "上班", rf"{_WHO}{_ADV}不(?:再在{_WORD}上班|在(?P<value2>[^，。,.！!？?；;、\s了的]{{1,16}}?)上班了)"),
+    frame("works_at", "辞职", rf"{_WHO}{_ADV}从{_WORD}辞职了?{_STOP}"),
+    frame("diet", "素", rf"{_WHO}{_ADV}不(?:再)?(?:是)?(?:素食者|素食主义者|素食主義者|吃素)了{_STOP}", "vegetarian"),
+)
 _FEEL_ADV = r"(?:很|非常|特别|特別|真的|超级|超|最|也|还|還|现在|現在|更|其实|一直|都|比较|可|挺|十分)*"
 _THING = r"(?P<thing>[^，。,.！!？?；;、\s的]{1,12}?)"
 FEELINGS: Final[tuple[Frame, ...]] = (

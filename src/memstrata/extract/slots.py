@@ -1,7 +1,8 @@
 """Which single-valued attribute a statement sets, if any: "I live in Porto" sets (user, lives_in, porto).
 
 Only statements with the same subject and the same attribute can revise each other, so a slot is read cautiously:
-questions, hypotheticals, hearsay, hedges, plans and the past give none, and neither does a verb that is not listed
+questions, hypotheticals, hearsay, hedges, plans and the past give none (but what no longer holds sets the same slot,
+and its statement is negated), and neither does a verb that is not listed
 ("audits", "visited"). A feeling toward a thing is an attribute of its own, "feels_about:tea", positive or negative.
 """
 
@@ -29,6 +30,7 @@ _PLACES_EN: dict[str, tuple[int, ...]] = {}  # the places in the table of the fr
 for _place, _frame in enumerate(_FRAMES["en"]):
     for _trigger in _frame.triggers:
         _PLACES_EN[_trigger] = (*_PLACES_EN.get(_trigger, ()), _place)
+_ENDINGS: Final = {"en": english.ENDINGS, "ja": japanese.ENDINGS, "zh": chinese.ENDINGS}
 _CORRECTIONS: Final = {"en": english.CORRECTION, "ja": japanese.CORRECTION, "zh": chinese.CORRECTION}
 
 PLAIN_USER: Final = "user"  # the subject of "I" where the speaker has no name
@@ -73,6 +75,10 @@ def slot_of(
         slot = _read(frame, text, speaker, language, cues)
         if slot is not None:
             return slot
+    if cues.negated and not cues.future:
+        for frame in _ENDINGS[language]:
+            if any(trigger in folded.text for trigger in frame.triggers) and (found := frame.pattern.search(text)):
+                return _stated(frame, found, speaker)
     return _correction(text, speaker, language, previous)
 
 
@@ -109,13 +115,22 @@ def _read(frame: tables.Frame, text: str, speaker: str | None, language: str, cu
     found = frame.pattern.search(text)
     if found is None:
         return None
+    if feeling:
+        groups = found.groupdict()
+        subject = _subject(groups.get("who"), speaker)
+        if subject is None:
+            return None
+        thing = "" if _LISTED.match(text[found.end() :]) else _thing(groups["thing"], language)
+        return Slot(subject, f"{tables.FEELING}:{thing}", frame.fixed) if thing else None
+    return _stated(frame, found, speaker)
+
+
+def _stated(frame: tables.Frame, found: re.Match[str], speaker: str | None) -> Slot | None:
+    """The slot of a frame that was found, other than a feeling's; None where its value is no value."""
     groups = found.groupdict()
     subject = _subject(groups.get("who"), speaker)
     if subject is None:
         return None
-    if feeling:
-        thing = "" if _LISTED.match(text[found.end() :]) else _thing(groups["thing"], language)
-        return Slot(subject, f"{tables.FEELING}:{thing}", frame.fixed) if thing else None
     value = _clean(frame.fixed or groups.get("value") or groups.get("value2") or "")
     if not value or value in tables.NOT_PLACES_ZH or value in tables.NOT_PLACES_JA:
         return None

@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from memstrata.extract.cue_tables import listed
+from memstrata.text.stopwords import word_list
 
 # The assistant reports its own act. The verb must stand right after "I('ve)", so "I could have booked" is none.
 _ACTS_EN = (
@@ -14,15 +15,34 @@ _ACTS_EN = (
     "published|purchased|recorded|refunded|registered|removed|renamed|renewed|replaced|rescheduled|reserved|restarted|"
     "saved|scheduled|sent|set|shared|signed|submitted|transferred|translated|turned|updated|uploaded|wrote|written"
 )
+# After "I have" any participle is an act but these: what it thinks, perceives, says or is, and plain adjectives.
+_NO_ACTS_EN = (
+    "agreed|answered|appreciated|asked|assumed|believed|concluded|considered|decided|described|detailed|discussed|enjoyed|"
+    "experienced|explained|gathered|guessed|hated|hoped|inferred|learned|liked|limited|listed|lived|loved|mentioned|"
+    "mixed|needed|noted|noticed|observed|outlined|preferred|realised|realized|recommended|remembered|stated|suggested|"
+    "suspected|trained|wanted|watched|wondered|worked"
+)
+_IRREGULAR_ACTS_EN = (
+    "begun|bought|brought|built|chosen|cut|done|drawn|given|hidden|held|kept|made|paid|put|rebuilt|reset|rewritten|run|"
+    "sent|set|shut|sold|split|spent|taken|undone|withdrawn|written"
+)
+# "I've updated my notes that you live in Porto" tells of the user.
+_NOT_OF_THE_USER = r"(?![^.!?]{0,200}\b(?:that|how) you\b)"  # bounded: a search stays linear
 OWN_ACT: Final[dict[str, re.Pattern[str]]] = {
     "en": re.compile(
-        rf"\bi(?:'ve| have)?(?: (?:just|already|now|also|successfully|gone ahead and))* (?:{_ACTS_EN})\b"
+        rf"\bi(?:'ve| have)?(?: (?:just|already|now|also|successfully|gone ahead and))* "
+        rf"(?:{_ACTS_EN})\b{_NOT_OF_THE_USER}"
+        r"|\b(?:(?:i|we)(?:'ve| have)|(?:i|we) just)(?: (?:just|already|now|also|successfully|gone ahead and))* "
+        rf"(?:(?!(?:{_NO_ACTS_EN})\b)[a-z]+[a-df-z]ed|{_IRREGULAR_ACTS_EN})\b{_NOT_OF_THE_USER}"
         rf"|\byour [\w -]{{1,40}}? (?:has been|have been|is now|are now) (?:{_ACTS_EN})\b"
     ),
     "ja": re.compile(
         r"(?:予約|送信|登録|設定|作成|変更|追加|削除|更新|保存|注文|購入|手配|完了|キャンセル|投稿|インストール"
         r"|転送|申請|記録|お送り)(?:を)?"
         r"(?:いた|完了いた|完了)?(?:しました|しておきました|してあります|済みです)"
+        # Any object with a polite past at the end; not of the listener, nor what it thought, heard or saw.
+        r"|^(?!.*(?:あなた|ユーザー|(?:さん|様|君|彼女?)[はがもの]|(?:思い|感じ|聞き|伺い|知り|考え|理解し|学び|見|拝見し)ました))"
+        r".*(?:を[^、。]{1,16}(?:ました|てあります)|(?:ておき|いたし)ました)[。！!]*$"
     ),
     "zh": re.compile(
         r"我(?:已经|已經|已|刚刚|刚|剛)?(?:为您|為您|帮你|帮您|幫你|幫您|给您|给你|把[^，。]{1,20})?"
@@ -31,8 +51,28 @@ OWN_ACT: Final[dict[str, re.Pattern[str]]] = {
         r"(?:好)?了|(?:我已|已经|已經|已)(?:为您|為您|帮您|帮你|幫您|幫你)?"
         r"(?:预订|預訂|预约|預約|发送|發送|创建|創建|设置|設置|安排|更新|添加|删除|刪除|取消|提交|保存|购买|購買"
         r"|注册|註冊|修改|转发)"
+        # Any act after 我已经, but not what it thought, heard or said; and whatever was done for the listener.
+        r"|(?:^|[，。,！!])我(?:们|們)?(?:已经|已經|已|刚刚|刚|剛)"
+        r"(?!刚|经|經|听|聽|知道|觉得|覺得|认为|認為|以为|以為|理解|明白|注意|看到|记住|記住|了解|想|学|學|说|說|提到)"
+        r"|(?:已经|已經|已)(?:为|為|帮|幫|给|給|替)[你您]|我(?:为|為|帮|幫|给|給|替)[你您][^，。]{1,20}了"
     ),
 }
+
+# What a sentence may say of a redacted secret without holding anything else: that it is a key, a password; to use it.
+SECRET_NOUNS_EN: Final = frozenset(
+    word_list(
+        """
+        api key keys secret secrets password passwords passphrase passcode pin code token tokens access auth bearer
+        credential credentials card credit debit number login private client openai github aws account
+        please use using try
+        """
+    )
+)
+SECRET_CJK: Final = re.compile(
+    r"api|キー|鍵|シークレット|パスワード|暗証番号|トークン|認証|アクセス|クレジット|カード|番号|私|僕|俺|あたし|これ|は|が|の|を|です|だ"
+    r"|密钥|密鑰|密码|密碼|口令|令牌|信用卡|银行卡|銀行卡|卡号|卡號|我|这|這|的|是|了|token|key|password",
+    re.IGNORECASE,
+)
 
 # A sentence without any of these (in lower case) is neither an override nor a command: a cheap first look.
 SUSPICIOUS: Final = listed(

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+from memstrata.extract.cue_tables import FILLER_EN
 from memstrata.extract.cues import Cues, Folded, cues_of, fold, is_question, points_back, table_language
 from memstrata.extract.kinds import kind_of
 from memstrata.extract.slots import continues_another, slot_of
 from memstrata.extract.smalltalk import content_of, is_filler
+from memstrata.extract.source_tables import SECRET_CJK, SECRET_NOUNS_EN
 from memstrata.extract.sources import PLACEHOLDER, is_command, is_override, is_suspicious
 from memstrata.text.language import detect
 from memstrata.text.measure import chunks
@@ -32,7 +34,7 @@ _CONDITION: Final = re.compile(
 _LAST_COMMA: Final = re.compile(r"(?:, (?:but |and |so )?| [-–—] |; |，|；|、)(?=[^,，、;；]*$)")
 _CONJUNCTION: Final = re.compile(
     r",? (?:and|but|while|though) (?=(?:I|I'm|my)\b)|，(?:但是?|不过|不過|可是|而)?"
-    r"|(?<=けど)、?|(?<=が)、|(?<=けれど)、?"
+    r"|(?<=けど)、?|(?<=が)、|(?<=けれど)、?|(?<=です)、|(?<=ます)、|(?<=ました)、"
 )
 _WORD: Final = re.compile(r"\w")
 
@@ -86,6 +88,8 @@ def read(
             return found
         if suspicious and is_command(piece):
             found.said.append(Statement(piece, Cues(), "ephemeral", rule="instruction"))
+        elif "[REDACTED:" in piece and _only_secret(piece):
+            found.said.append(Statement(piece, Cues(), "ephemeral", rule="secret_only"))
         elif _WORD.search(PLACEHOLDER.sub("", piece) if "[REDACTED:" in piece else piece):
             _read_sentence(piece, _language(piece, language), turn, people, asked, previous, found)
             if found.said and found.said[-1].slot is not None:
@@ -96,6 +100,16 @@ def read(
             Statement(caption, Cues(), "ephemeral" if rule else "fact", language=language, points_back=True, rule=rule)
         )
     return found
+
+
+def _only_secret(piece: str) -> bool:
+    """Whether a sentence says of a redacted secret only that it is a key, a password, a card ..."""
+    rest = PLACEHOLDER.sub(" ", piece)
+    if not _WORD.search(rest):
+        return False  # a placeholder beside other sentences says nothing and leaves nothing to refuse
+    if has_unspaced(rest):
+        return _WORD.search(SECRET_CJK.sub("", rest)) is None
+    return not [word for word in content_of(fold(rest)) if word not in FILLER_EN and word not in SECRET_NOUNS_EN]
 
 
 def _language(piece: str, language: str) -> str:

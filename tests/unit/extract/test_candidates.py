@@ -344,3 +344,50 @@ def test_long_repetitive_text_is_read_to_its_end(piece: str) -> None:
     text = piece * (80_000 // len(piece))  # a pattern that backtracked would take minutes here
     page = [make_turn(text), make_turn(text, 2, role="assistant")]
     assert all(candidate.evidence for candidate in draft(page, served=["I live in Porto"]))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "By the way my API key is [REDACTED:openai_key], can you check",
+        "My password is [REDACTED:password].",
+        "私のパスワードは[REDACTED:password]です。",
+        "我的密码是[REDACTED:password]。",
+    ],
+)
+def test_a_statement_of_nothing_but_a_secret_is_refused(turn: Make, text: str) -> None:
+    assert [candidate.rule for candidate in draft([turn(text)])] == ["secret_only"]
+
+
+def test_a_secret_beside_something_else_is_no_reason_to_refuse(turn: Make) -> None:
+    said = "The gate of our cabin in Porto opens with [REDACTED:password]."
+    assert texts(draft([turn(said)])) == [said]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "気をつけてください。",
+        "覚えておいて",
+        "覚えておいてください。",
+        "路上小心。",
+        "请记住。",
+    ],
+)
+def test_a_bare_command_is_small_talk(turn: Make, text: str) -> None:
+    assert draft([turn(text)]) == []
+
+
+@pytest.mark.parametrize(
+    "text, halves",
+    [
+        ("My name is Ken and I live in Osaka.", ["My name is Ken", "I live in Osaka."]),
+        ("I work at Acme, and I live in Osaka.", ["I work at Acme", "I live in Osaka."]),
+        ("健と申します、大阪に住んでいます。", ["健と申します", "大阪に住んでいます。"]),
+        ("我叫李伟，我住在上海。", ["我叫李伟", "我住在上海。"]),
+    ],
+)
+def test_a_name_and_a_home_are_two_slots(turn: Make, text: str, halves: list[str]) -> None:
+    found = draft([turn(text)])
+    assert texts(found) == halves
+    assert all(candidate.slot for candidate in found)

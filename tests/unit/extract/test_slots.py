@@ -1,5 +1,6 @@
 import pytest
 
+from memstrata.extract.cues import cues_of
 from memstrata.extract.slots import slot_of
 from memstrata.types import Slot
 
@@ -155,3 +156,36 @@ def test_a_correction_takes_the_previous_slot(language: str, text: str, value: s
 @pytest.mark.parametrize("text", ["Now it's raining.", "Now it's time to go.", "It's late now."])
 def test_no_correction(text: str) -> None:
     assert slot_of(text, "Kim", "en", previous=Slot("kim", "favourite_player", "messi")) is None
+
+
+@pytest.mark.parametrize(
+    "language, text, attribute, value",
+    [
+        ("en", "I no longer work at Acme.", "works_at", "acme"),
+        ("en", "I quit my job at Acme.", "works_at", "acme"),
+        ("en", "I am not vegetarian any more.", "diet", "vegetarian"),
+        ("en", "I don't live in Porto any more.", "lives_in", "porto"),
+        ("ja", "もう東京に住んでいません。", "lives_in", "東京"),
+        ("ja", "トヨタを退職しました。", "works_at", "トヨタ"),
+        ("zh", "我不住在上海了。", "lives_in", "上海"),
+        ("zh", "我从华为辞职了。", "works_at", "华为"),
+    ],
+)
+def test_what_no_longer_holds_is_the_same_slot_denied(language: str, text: str, attribute: str, value: str) -> None:
+    assert slot_of(text, None, language) == Slot("user", attribute, value)
+    assert cues_of(text, language).negated
+
+
+@pytest.mark.parametrize(
+    "language, text",
+    [
+        ("en", "I want to move to Kobe."),
+        ("en", "I moved to the next room."),
+        ("en", "I moved on."),
+        ("en", "I don't work at night any more."),
+        ("ja", "東京に住んでいません。"),
+        ("zh", "我不住在上海。"),
+    ],
+)
+def test_what_was_never_stated_does_not_end(language: str, text: str) -> None:
+    assert slot_of(text, None, language) is None

@@ -2,7 +2,7 @@ from collections.abc import Callable
 
 import pytest
 
-from memstrata.extract.sources import echoes, source_text
+from memstrata.extract.sources import echoes, reports_own_act, source_text
 from memstrata.types import Turn
 
 Make = Callable[..., Turn]
@@ -107,3 +107,30 @@ def test_machine_text(turn: Make, text: str, rule: str) -> None:
 
 def test_code_is_not_what_somebody_says(turn: Make) -> None:
     assert source_text(turn("I use Rust. ```\nlet me = 1;\n```"), ()) == ("I use Rust.", None)
+
+
+@pytest.mark.parametrize(
+    "text, own",
+    [
+        ("I have issued a refund of 249 euros.", True),
+        ("I've opened ticket T-77 for you.", True),
+        ("I just sent the invoice.", True),
+        ("We have shipped your order.", True),
+        ("請求書を発行しておきました。", True),
+        ("会議室を押さえました。", True),
+        ("我已经开了工单。", True),
+        ("已为您办理退款。", True),
+        ("I've always thought so.", False),
+        ("I have heard it rains.", False),
+        ("I have noted that you live in Porto.", False),
+        ("I have updated my notes that you live in Porto.", False),
+        ("I have limited knowledge.", False),
+        ("あなたは家を買いました。", False),
+        ("興味深い話を聞きました。", False),
+        ("你已经搬家了。", False),
+        ("我刚刚看到你的消息。", False),
+        ("我已经知道你住在北京。", False),
+    ],
+)
+def test_an_own_act_is_told_by_its_form_not_by_a_list(text: str, own: bool) -> None:
+    assert reports_own_act(text) is own
