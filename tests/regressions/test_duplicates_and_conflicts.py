@@ -293,10 +293,7 @@ def test_another_fact_is_no_duplicate_whatever_the_encoder(
     ("one", "other"),
     [
         ("My email is a@x.org.", "my email is A@X.ORG!"),
-        (
-            "I love hiking in the high mountains of Norway with my sister Clara.",
-            "I really love hiking in the high mountains of Norway with my sister Clara.",
-        ),
+        ("I love hiking in the mountains.", "I really love hiking in the mountains."),
         ("私は卵アレルギーです。", "私は卵アレルギーです！"),
         ("我每天早上喝咖啡。", "我每天早上喝咖啡"),
     ],
@@ -306,7 +303,7 @@ def test_the_same_is_a_duplicate_whatever_the_encoder(
 ) -> None:
     memory = make_bench(embedder=ENCODERS[encoder]()).memory
     (kept,) = memory.remember(one, user_id="ana", at=MONDAY).candidates
-    (candidate,) = memory.remember(other, user_id="ana", at=LATER).candidates
+    (candidate,) = memory.remember(other, user_id="ana", at=MONDAY + timedelta(hours=1)).candidates
     assert (candidate.outcome, candidate.note) == ("duplicate", kept.note)
 
 
