@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from memstrata.index.columns import NEVER, UNSET, Codes, Columns
+from memstrata.index.turns import TurnOrder, order_turns
 from memstrata.index.vectors import dots, sign_distances, sketch
 from memstrata.store.base import Db, Row
 from memstrata.store.kinds import NOTE, PAGE, TURN
@@ -21,58 +22,10 @@ from memstrata.store.read import select_in
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
-NEVER = np.iinfo(np.int64).max  # an interval without an end
-UNSET = np.iinfo(np.int64).min  # no event time
-
-# One record a unit. state: 0 = current, 1 = superseded, 2 = closed (forgotten, removed, undone, distilled page).
-META = np.dtype(
-    [
-        ("kind", "i1"),
-        ("state", "i1"),
-        ("hidden", "i1"),
-        ("hot", "i1"),
-        ("pinned", "i1"),
-        ("note_kind", "i1"),
-        ("ref", "i4"),
-        ("agent", "i4"),
-        ("session", "i4"),
-        ("speaker", "i4"),
-        ("page", "i4"),
-        ("position", "i4"),
-        ("length", "i4"),
-        ("at", "i8"),
-        ("recorded", "i8"),
-        ("event_start", "i8"),
-        ("event_end", "i8"),
-        ("valid_from", "i8"),
-        ("valid_to", "i8"),
-        ("last_access", "i8"),
-        ("rate", "f8"),
-        ("heat", "f8"),
-        ("heat_tick", "i8"),
-    ]
-)
 STATES: Mapping[str, int] = {"current": 0, "superseded": 1, "warm": 0}
 SKETCH_FROM = 8192  # rows from which the scan starts with sign bits
 SKETCH_KEEP = 2048  # rows that are scored exactly then
 NEAREST_FROM, NEAREST_KEEP = 1024, 256  # the same where only a few nearest are asked for
-
-
-class Codes:
-    """Small numbers for strings (agents, sessions, speakers) of one owner."""
-
-    def __init__(self) -> None:
-        self._codes: dict[str, int] = {}
-
-    def of(self, text: str) -> int:
-        return self._codes.setdefault(text, len(self._codes))
-
-    def get(self, text: str) -> int:
-        """The code of a known string, else -1."""
-        return self._codes.get(text, -1)
-
-    def items(self) -> Sequence[tuple[str, int]]:
-        return list(self._codes.items())
 
 
 class OwnerIndex:
@@ -86,11 +39,9 @@ class OwnerIndex:
     def _reset(self) -> None:
         self.changed = -1
         self.epoch = 0
-        self.count = 0  # units are numbered 1..count; row 0 is unused
         self.turns = 0
         self.agents, self.sessions, self.speakers = Codes(), Codes(), Codes()
-        self._meta = np.zeros(64, dtype=META)
-        self._meta["kind"] = -1
+        self.meta = Columns()
         self.rows = 0
         self._vectors = np.zeros((64, self.dim), dtype=np.float32)
         self._sketches = np.zeros((64, (self.dim + 63) // 64), dtype=np.uint64)
@@ -111,14 +62,14 @@ class OwnerIndex:
     # what is read -----------------------------------------------------------------------------------------------------
 
     @property
-    def meta(self) -> NDArray[np.void]:
-        """One record a unit, by unit number; record 0 is empty (kind -1)."""
-        return self._meta[: self.count + 1]
+    def count(self) -> int:
+        """Units are numbered 1..count."""
+        return self.meta.count
 
     @property
     def nbytes(self) -> int:
         """Memory that the arrays take."""
-        return self._meta.nbytes + self._vectors.nbytes + self._sketches.nbytes + self._unit_of_row.nbytes
+        return self.meta.nbytes + self._vectors.nbytes + self._sketches.nbytes + self._unit_of_row.nbytes
 
     def unit(self, kind: int, ref: int) -> int | None:
         return self._unit_of_ref.get((kind, ref))
@@ -187,7 +138,7 @@ class OwnerIndex:
     def turn_order(self) -> TurnOrder:
         """The turns in the order they were said, session by session; made anew when turns came."""
         if self._order is None:
-            self._order = order_turns(self)
+            self._order = order_turns(self.meta)
         return self._order
 
     def nearest_rows(self, query: Floats, keep: int) -> Ints | None:
@@ -282,63 +233,53 @@ class OwnerIndex:
         self._load_evidence(db, [unit for unit, _ in loaded[NOTE]])
         return loaded
 
-    def _put(self, row: Row, kind: int) -> tuple[NDArray[np.void], bool]:
-        """Room for a unit and the columns that every kind has; returns its record and whether it is new."""
+    def _put(self, row: Row, kind: int) -> bool:
+        """Room for a unit and the columns that every kind has; returns whether it is new."""
         unit = row["unit"]
-        if unit >= len(self._meta):
-            grown = np.zeros(max(2 * len(self._meta), unit + 1), dtype=META)
-            grown["kind"] = -1
-            grown[: len(self._meta)] = self._meta
-            self._meta = grown
-        self.count = max(self.count, unit)
-        record = self._meta[unit]
-        is_new = bool(record["kind"] == -1)
-        record["kind"], record["ref"], record["length"] = kind, row["no"], row["length"]
-        record["agent"], record["session"] = self.agents.of(row["agent"]), self.sessions.of(row["session"])
+        self.meta.reach(unit)
+        is_new = bool(self.meta["kind"][unit] == -1)
+        agent, session = self.agents.of(row["agent"]), self.sessions.of(row["session"])
+        self.meta.put(unit, kind=kind, ref=row["no"], length=row["length"], agent=agent, session=session)
         if is_new:
             self._unit_of_ref[(kind, row["no"])] = unit
-            record["event_start"] = record["event_end"] = UNSET
-            record["valid_from"], record["valid_to"] = UNSET, NEVER
-        return record, is_new
+            self.meta.put(unit, event_start=UNSET, event_end=UNSET, valid_from=UNSET, valid_to=NEVER)
+        return is_new
 
     def _put_turn(self, row: Row) -> bool:
-        record, is_new = self._put(row, TURN)
-        record["hidden"], record["hot"], record["page"] = row["hidden"], row["tier"] == "hot", row["page"] or 0
+        unit, is_new = row["unit"], self._put(row, TURN)
+        self.meta.put(unit, hidden=row["hidden"], hot=row["tier"] == "hot", page=row["page"] or 0)
         if is_new:
-            record["state"] = 0
-            record["at"], record["recorded"] = row["at"], row["recorded_at"]
-            record["speaker"] = self.speakers.of(row["speaker"] or "")
+            speaker = self.speakers.of(row["speaker"] or "")
+            self.meta.put(unit, at=row["at"], recorded=row["recorded_at"], speaker=speaker, position=row["position"])
             self.turns += 1
-            record["position"] = row["position"]
         return is_new
 
     def _put_page(self, row: Row) -> bool:
-        record, is_new = self._put(row, PAGE)
-        record["state"] = STATES.get(row["state"], 2)
-        record["at"] = record["recorded"] = row["started_at"]
-        record["heat"], record["heat_tick"] = row["h"], row["h_tick"]
+        unit, is_new = row["unit"], self._put(row, PAGE)
+        self.meta.put(unit, state=STATES.get(row["state"], 2), heat=row["h"], heat_tick=row["h_tick"])
+        self.meta.put(unit, at=row["started_at"], recorded=row["started_at"])
         return is_new
 
     def _put_note(self, row: Row) -> bool:
-        record, is_new = self._put(row, NOTE)
-        record["state"] = STATES.get(row["state"], 2)
-        record["at"], record["recorded"] = row["said_at"], row["recorded_at"]
+        unit, is_new = row["unit"], self._put(row, NOTE)
+        speaker = self.speakers.of(row["speaker"] or "")
+        valid_to = NEVER if row["valid_to"] is None else row["valid_to"]
+        self.meta.put(unit, state=STATES.get(row["state"], 2), speaker=speaker)
+        self.meta.put(unit, at=row["said_at"], recorded=row["recorded_at"])
+        self.meta.put(unit, valid_from=row["valid_from"], valid_to=valid_to)
+        self.meta.put(unit, last_access=row["last_access"], rate=row["rate"], pinned=row["pinned"])
         if row["event_start"] is not None:
-            record["event_start"], record["event_end"] = row["event_start"], row["event_end"]
-        record["valid_from"] = row["valid_from"]
-        record["valid_to"] = NEVER if row["valid_to"] is None else row["valid_to"]
-        record["last_access"], record["rate"], record["pinned"] = row["last_access"], row["rate"], row["pinned"]
-        record["speaker"] = self.speakers.of(row["speaker"] or "")
-        self._unit_of_id[row["id"]], self._id_of_unit[row["unit"]] = row["unit"], row["id"]
+            self.meta.put(unit, event_start=row["event_start"], event_end=row["event_end"])
+        self._unit_of_id[row["id"]], self._id_of_unit[unit] = unit, row["id"]
         if row["superseded_by"] is None:
-            self._successor.pop(row["unit"], None)
+            self._successor.pop(unit, None)
         else:
-            self._successor[row["unit"]] = row["superseded_by"]
+            self._successor[unit] = row["superseded_by"]
         return is_new
 
     def _load_evidence(self, db: Db, notes: Sequence[int]) -> None:
         standing: dict[int, list[int]] = {}
-        refs = {unit: int(self._meta[unit]["ref"]) for unit in notes}
+        refs = {unit: int(self.meta["ref"][unit]) for unit in notes}
         for note, turn in select_in(
             db,
             "SELECT note, turn FROM evidence WHERE tenant = ? AND owner = ? AND note IN ({marks}) ORDER BY note, turn",
@@ -389,31 +330,3 @@ class OwnerIndex:
         self.rows += 1
         rows.append(at)
         return at
-
-
-@dataclass(frozen=True, slots=True)
-class TurnOrder:
-    """The turns of an owner in the order they were said; arrays have one entry a turn.
-
-    `joined[i]`: whether turn i follows turn i - 1 in the same session of the same agent.
-    """
-
-    units: Ints
-    joined: NDArray[np.bool_]
-    length: Floats
-    speaker: Ints
-    rank: Ints  # by unit: the place in this order, -1 for what is no turn
-
-
-def order_turns(index: OwnerIndex) -> TurnOrder:
-    meta = index.meta
-    turns = np.flatnonzero(meta["kind"] == TURN)
-    keys = np.lexsort((meta["position"][turns], meta["session"][turns], meta["agent"][turns]))
-    units = turns[keys]
-    session, agent, position = meta["session"][units], meta["agent"][units], meta["position"][units]
-    joined = np.zeros(len(units), dtype=np.bool_)
-    joined[1:] = (session[1:] == session[:-1]) & (agent[1:] == agent[:-1]) & (position[1:] == position[:-1] + 1)
-    rank = np.full(index.count + 1, -1, dtype=np.int64)
-    rank[units] = np.arange(len(units))
-    length = np.maximum(1, meta["length"][units]).astype(np.float32)
-    return TurnOrder(units, joined, length, meta["speaker"][units].astype(np.int64), rank)

@@ -15,8 +15,10 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from memstrata.index.columns import UNSET
 from memstrata.index.flags import PROPER, QUESTION, TIME
-from memstrata.index.owner import UNSET, OwnerIndex, TurnOrder
+from memstrata.index.owner import OwnerIndex
+from memstrata.index.turns import TurnOrder
 from memstrata.recall.query import Query
 from memstrata.store.base import Db
 from memstrata.store.kinds import NOTE, TURN

@@ -9,7 +9,8 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from memstrata.index.owner import UNSET, OwnerIndex
+from memstrata.index.columns import UNSET
+from memstrata.index.owner import OwnerIndex
 from memstrata.recall.fuse import fuse, fusion
 from memstrata.recall.legs import Floats, Legs, find
 from memstrata.recall.query import Query
@@ -96,9 +97,8 @@ def page_scores(db: Db, index: OwnerIndex, scope: Scope, vector: Floats, setting
         for row in db.all("SELECT agent, tick FROM scopes WHERE tenant = ? AND owner = ?", (scope.tenant, scope.owner))
     }
     for unit in np.flatnonzero((meta["kind"] == PAGE) & (meta["state"] == 0)):
-        record = meta[unit]
-        age = max(0, ticks.get(int(record["agent"]), 0) - int(record["heat_tick"]))
-        heat = float(record["heat"]) * settings.alpha**age
+        age = max(0, ticks.get(int(meta["agent"][unit]), 0) - int(meta["heat_tick"][unit]))
+        heat = float(meta["heat"][unit]) * settings.alpha**age
         own = index.vector(int(unit))
         similar = max(0.0, float(own @ vector)) if own is not None else 0.0
         scores[unit] = settings.gamma * similar + (1.0 - settings.gamma) * heat
