@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from memstrata.engine import Engine
 from memstrata.errors import NotFoundError
-from memstrata.ledger.notes import history_of, with_weight
+from memstrata.ledger.history import history_of
+from memstrata.ledger.notes import with_weight
 from memstrata.store.base import Db
 from memstrata.store.read import key_of, note_by_id
 from memstrata.store.rows import decision_of
@@ -19,6 +20,10 @@ OUTCOMES = {
     "deferred": "Left for the user to decide",
     "failed": "Not decided",
 }
+CLOSED = {
+    "forgotten": "The note has faded since, and is out of recall until it is restored.",
+    "removed": "The note was taken out of recall on request.",
+}
 
 
 async def explain(engine: Engine, scope: Scope, item: str) -> Explanation:
@@ -26,30 +31,31 @@ async def explain(engine: Engine, scope: Scope, item: str) -> Explanation:
 
     def read(db: Db) -> Explanation:
         if item.startswith("d_"):
-            decision = _decision(db, scope, item)
+            decision, undone = _decision(db, scope, item)
             note = _note_of(db, scope, decision)
         else:
             note = note_by_id(db, scope, item)
             if note.decision is None:
                 raise NotFoundError(f"note {item!r} came without a decision, there is nothing to explain")
-            decision = _decision(db, scope, note.decision)
+            decision, undone = _decision(db, scope, note.decision)
         history = history_of(db, scope, note) if note is not None else ()
         shown = with_weight(engine, note) if note is not None else None
-        return Explanation(sentence(decision, note), decision, shown, history)
+        return Explanation(sentence(decision, note, undone=undone), decision, shown, history)
 
     return await engine.store.read(read)
 
 
-def _decision(db: Db, scope: Scope, decision_id: str) -> Decision:
+def _decision(db: Db, scope: Scope, decision_id: str) -> tuple[Decision, bool]:
+    """The decision, and whether the operation that took it was undone."""
     row = db.one(
-        "SELECT d.body, o.agent FROM decisions d JOIN operations o"
+        "SELECT d.body, o.agent, o.undone_by FROM decisions d JOIN operations o"
         " ON o.tenant = d.tenant AND o.owner = d.owner AND o.id = d.op"
         " WHERE d.tenant = ? AND d.owner = ? AND d.id = ?",
         (*key_of(scope), decision_id),
     )
     if row is None or (scope.agent is not None and row["agent"] not in ("", scope.agent)):
         raise NotFoundError(f"no decision {decision_id!r} in this scope")
-    return decision_of(row)
+    return decision_of(row), row["undone_by"] is not None
 
 
 def _note_of(db: Db, scope: Scope, decision: Decision) -> Note | None:
@@ -61,12 +67,17 @@ def _note_of(db: Db, scope: Scope, decision: Decision) -> Note | None:
         return None  # purged since
 
 
-def sentence(decision: Decision, note: Note | None) -> str:
-    """What was decided, about what, from where, and why."""
+def sentence(decision: Decision, note: Note | None, *, undone: bool = False) -> str:
+    """What was decided, about what, from where, and why; then what became of it."""
     candidate = decision.candidate
     turns = ", ".join(decision.computed_from.get("sources", ())) or "no turn"
     said = f'"{candidate.content}" ({candidate.kind}, said on {candidate.said_at:%Y-%m-%d}, turn {turns})'
-    text = f"{OUTCOMES[decision.outcome]}: {said}. {decision.reason[:1].upper()}{decision.reason[1:]}."
+    why = decision.reason.removeprefix("not kept: ").removeprefix("kept: ")  # the outcome says that already
+    text = f"{OUTCOMES[decision.outcome]}: {said}. {why[:1].upper()}{why[1:]}."
+    if undone:
+        return f"{text} This was undone since."
+    if note is not None and note.state in CLOSED:
+        text += f" {CLOSED[note.state]}"
     if note is not None and note.superseded_by is not None:
         ended = f" on {note.valid_to:%Y-%m-%d}" if note.valid_to else ""
         text += f" It ceased to hold{ended}: {note.superseded_by} took its place."

@@ -8,32 +8,33 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import orjson
-
 from memstrata.distil.commit import FORGOTTEN_BIT, add_names, hide_turn
 from memstrata.distil.stages import embed_documents, writer_for
 from memstrata.engine import Engine
-from memstrata.errors import ConflictError, InputError, LimitError, NotFoundError
+from memstrata.errors import ConflictError, InputError, LimitError
 from memstrata.extract.cues import cues_of
 from memstrata.extract.slots import slot_of
 from memstrata.index.units import document_of
 from memstrata.intake.arguments import flag, kind_of, kinds_of, words
 from memstrata.intake.characters import fault_in_text
+from memstrata.intake.messages import check_metadata
 from memstrata.journal.recorder import Recorder
+from memstrata.ledger.history import history_of
 from memstrata.ledger.purge import purge_notes
 from memstrata.recall.filters import compile_filter, note_fields
 from memstrata.store.base import Db
 from memstrata.store.read import key_of, note_by_id, notes_by_no
-from memstrata.store.rows import dump, from_us, to_us
+from memstrata.store.rows import dump, to_us
 from memstrata.text.keywords import keywords as keywords_in
 from memstrata.text.language import detect
 from memstrata.text.names import names as names_in
 from memstrata.text.tokens import statement_key
 from memstrata.tiers.fade import forgets_us, rate_of
 from memstrata.tiers.weight import weight_at
-from memstrata.types import Kind, Note, NotePage, Receipt, Revision, Scope
+from memstrata.types import Kind, Message, Note, NotePage, Receipt, Revision, Scope
 
 MAX_LIMIT = 1000
+MAX_NUMBER = 2**63 - 1  # of a note, as a column holds it
 SCAN = 200  # notes read at once while a filter looks for its page
 
 
@@ -45,7 +46,9 @@ def with_weight(engine: Engine, note: Note) -> Note:
 
 
 def _in_force(note: Note) -> Note:
-    """The note, unless it was forgotten: then ConflictError."""
+    """The note, unless it was forgotten or undone: then ConflictError."""
+    if note.state == "undone":
+        raise ConflictError(f"note {note.id} was undone: undo that to have it back")
     if note.state not in ("current", "superseded"):
         raise ConflictError(f"note {note.id} is {note.state}: restore it first")
     return note
@@ -125,9 +128,12 @@ def _after(cursor: str | None) -> int:
     if cursor is None:
         return 0
     try:
-        return int(base64.urlsafe_b64decode(cursor.encode()))
+        no = int(base64.urlsafe_b64decode(cursor.encode()))
     except (ValueError, AttributeError, binascii.Error) as error:
         raise InputError(f"cursor {cursor!r} cannot be read: pass the one that the last page gave") from error
+    if not 0 <= no <= MAX_NUMBER:
+        raise InputError(f"cursor {cursor!r} stands for no place in a list: pass the one that the last page gave")
+    return no
 
 
 # update ---------------------------------------------------------------------------------------------------------------
@@ -194,10 +200,8 @@ def _edits(
     if kind is not None:
         edits["kind"] = kind_of(kind)
     if metadata is not None:
-        try:
-            edits["metadata"] = orjson.loads(engine.redactor.redact(dump(metadata))[0])
-        except (TypeError, ValueError) as error:
-            raise InputError(f"metadata cannot be stored as JSON: {error}") from error
+        message = Message(role="user", text="", metadata=check_metadata(metadata))
+        edits["metadata"] = engine.redactor.redact_message(message).metadata
     if not edits:
         raise InputError("nothing to update: pass content, context, keywords, tags, kind or metadata")
     return edits
@@ -296,7 +300,8 @@ async def forget(
             notes = _matching(db, scope, check)
         rec = engine.record(db, scope, "forget", operation=operation, now=now)
         numbers = [note.no for note in notes]
-        fresh = [note.no for note in notes if note.state != "removed"]  # those that are gone already keep their time
+        # Those that are gone already keep their time; one that was undone is not to come back by `restore`.
+        fresh = [note.no for note in notes if note.state not in ("removed", "undone")]
         for no in fresh:
             rec.update("notes", (no,), {"state": "removed", "closed_at": to_us(now)})
             for turn in _turns_of(rec, no):
@@ -354,6 +359,7 @@ async def restore(engine: Engine, scope: Scope, note_id: str) -> Note:
             )
             if others is None:
                 hide_turn(rec, turn, FORGOTTEN_BIT, hide=False)
+        _supersede_older(rec, note.no)
         rec.finish({"note": note_id}, Receipt(operation, "restore", now, counts={"restored": 1}))
 
     await engine.store.write(write)
@@ -361,12 +367,34 @@ async def restore(engine: Engine, scope: Scope, note_id: str) -> Note:
 
 
 def _is_superseded(db: Db, scope: Scope, note: Note) -> bool:
-    if note.superseded_by is None:
-        return False
-    try:
-        return note_by_id(db, scope, note.superseded_by).state in ("current", "superseded")
-    except NotFoundError:
-        return False
+    """Whether a note that is there took its place, or the place of the one that did."""
+    successor = note.superseded_by
+    while successor is not None:
+        row = db.one(
+            "SELECT state, superseded_by FROM notes WHERE tenant = ? AND owner = ? AND id = ?",
+            (*key_of(scope), successor),
+        )
+        if row is None:
+            return False
+        if row["state"] in ("current", "superseded"):
+            return True
+        successor = row["superseded_by"]
+    return False
+
+
+def _supersede_older(rec: Recorder, note: int) -> None:
+    """What this note had superseded, and was restored while it was away, gives way to it again."""
+    rows = rec.db.all(
+        "SELECT n.no, n.state FROM links l"
+        " JOIN notes n ON n.tenant = l.tenant AND n.owner = l.owner AND n.no = l.target"
+        " WHERE l.tenant = ? AND l.owner = ? AND l.source = ? AND l.type = 'supersedes'",
+        (*rec.key, note),
+    )
+    for row in rows:
+        if row["state"] == "current":
+            rec.update("notes", (row["no"],), {"state": "superseded"})
+        elif row["state"] in ("forgotten", "removed"):
+            _supersede_older(rec, row["no"])
 
 
 # history --------------------------------------------------------------------------------------------------------------
@@ -374,43 +402,3 @@ def _is_superseded(db: Db, scope: Scope, note: Note) -> bool:
 
 async def history(engine: Engine, scope: Scope, note_id: str) -> tuple[Revision, ...]:
     return await engine.store.read(lambda db: history_of(db, scope, note_by_id(db, scope, note_id)))
-
-
-def history_of(db: Db, scope: Scope, note: Note) -> tuple[Revision, ...]:
-    """The changes of a note from the log, oldest first; its birth carries what it was born with."""
-    rows = db.all(
-        "SELECT c.op, c.before, c.after, o.verb, o.at FROM changes c"
-        " JOIN operations o ON o.tenant = c.tenant AND o.owner = c.owner AND o.id = c.op"
-        " WHERE c.tenant = ? AND c.owner = ? AND c.tbl = 'notes' AND c.ref = ? ORDER BY o.seq, c.n",
-        (*key_of(scope), str(note.no)),
-    )
-    revisions = [
-        Revision(
-            row["op"],
-            row["verb"],
-            from_us(row["at"]),
-            None if row["before"] is None else orjson.loads(row["before"]),
-            None if row["after"] is None else orjson.loads(row["after"]),
-        )
-        for row in rows
-    ]
-    if revisions and revisions[0].before is None:
-        revisions[0] = replace(revisions[0], after=_born(note, revisions[1:]))
-    return tuple(revisions)
-
-
-def _born(note: Note, later: Sequence[Revision]) -> dict[str, Any]:
-    """What a note was when it was made: what it is now, with later changes taken back."""
-    fields: dict[str, Any] = {
-        "content": note.content,
-        "context": note.context,
-        "keywords": list(note.keywords),
-        "tags": list(note.tags),
-        "kind": note.kind,
-        "state": note.state,
-    }
-    for revision in reversed(later):
-        for name, value in (revision.before or {}).items():
-            if name in fields:
-                fields[name] = orjson.loads(value) if name in ("keywords", "tags") else value
-    return fields

@@ -5,20 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
+import orjson
+
 from memstrata.distil.stages import writer_for
 from memstrata.engine import Engine
 from memstrata.index.units import document_of
 from memstrata.journal.recorder import Recorder
 from memstrata.store.base import Db
 from memstrata.store.read import notes_by_no, select_in
-from memstrata.store.rows import to_us
+from memstrata.store.rows import dump, to_us
 from memstrata.types import Receipt, Scope
 
 BATCH = 200  # notes in one transaction
+CLOSED = ("forgotten", "removed", "undone")  # states of a note that is out of everything
 
 
 def purge_notes(engine: Engine, rec: Recorder, numbers: Iterable[int]) -> int:
-    """Delete notes, their units, names, evidence, links, decisions and what the log says of them."""
+    """Delete notes, their units, names, evidence, links, decisions and what the log says of them.
+
+    Returns how many. The operations that had closed them can no longer be undone.
+    """
     notes = notes_by_no(rec.db, rec.key, numbers)
     writer = writer_for(engine, rec.db, rec.scope, rec.counter)
     for no, note in notes.items():
@@ -39,12 +45,29 @@ def purge_notes(engine: Engine, rec: Recorder, numbers: Iterable[int]) -> int:
             " AND id IN (SELECT op FROM changes WHERE tenant = ? AND owner = ? AND tbl = 'notes' AND ref = ?)",
             (*rec.key, *rec.key, str(no)),
         )
+        _seal(rec, no)
         _forget_changes(rec, "notes", str(no))
         rec.db.run("DELETE FROM notes WHERE tenant = ? AND owner = ? AND no = ?", (*rec.key, no))
     if notes:
         rec.notes_touched = True
         rec.counter.purged += len(notes)
     return len(notes)
+
+
+def _seal(rec: Recorder, no: int) -> None:
+    """Mark the operations that closed this note: undoing one would serve the turns of a note that is gone."""
+    rows = rec.db.all(
+        "SELECT o.id, o.payload, c.after FROM changes c"
+        " JOIN operations o ON o.tenant = c.tenant AND o.owner = c.owner AND o.id = c.op"
+        " WHERE c.tenant = ? AND c.owner = ? AND c.tbl = 'notes' AND c.ref = ? AND c.after IS NOT NULL",
+        (*rec.key, str(no)),
+    )
+    for row in rows:
+        if orjson.loads(row["after"]).get("state") in CLOSED:
+            rec.db.run(
+                "UPDATE operations SET payload = ? WHERE tenant = ? AND owner = ? AND id = ?",
+                (dump({**orjson.loads(row["payload"]), "purged": True}), *rec.key, row["id"]),
+            )
 
 
 def _forget_changes(rec: Recorder, table: str, ref: str) -> None:

@@ -1,6 +1,7 @@
 """Undo: the rows of an operation as they were before it, restored as a new operation with new revisions.
 
-Only what nothing changed since is restored. Weights, heat and ticks are not: an access is not a revision.
+Only what nothing changed since is restored. Weights, heat and ticks are not: an access is not a revision. What was
+purged does not come back, so an operation that closed a purged note cannot be undone.
 """
 
 from __future__ import annotations
@@ -20,12 +21,14 @@ from memstrata.index.units import document_of
 from memstrata.journal.recorder import Recorder
 from memstrata.store.base import Db, Row
 from memstrata.store.read import Key, key_of, notes_by_no, operation_row
-from memstrata.store.rows import to_us
+from memstrata.store.rows import dump, from_us, to_us
+from memstrata.tiers.fade import forgets_us
 from memstrata.types import Note, Receipt, Scope
 
 UNDONE_BIT = 4  # of turns.hidden
-FINAL = ("erase", "purge", "touch")  # verbs that cannot be undone
+FINAL = ("erase", "purge", "touch", "page")  # verbs that cannot be undone: "page" makes a summary, which is derived
 TEXTS = ("content", "context", "keywords", "tags")
+FADING = frozenset({"last_access", "rate", "pinned", "forgets_at"})  # columns that decide when a note is forgotten
 
 
 @dataclass(slots=True)
@@ -34,7 +37,7 @@ class Steps:
 
     operations: list[Row]
     changes: list[Row]
-    seq: int
+    changed: int
     notes: list[Note] = field(default_factory=list)  # as they will be, where their text changes
 
 
@@ -46,11 +49,11 @@ async def undo(engine: Engine, scope: Scope, operation: str, *, cascade: bool) -
 
         def write(db: Db, steps: Steps = steps, embedded: Sequence[Embedded] = embedded) -> Receipt | None:
             rec = engine.record(db, scope, "undo", operation=undo_id, now=now)
-            if rec.counter.seq - 1 != steps.seq:
-                return None  # something happened meanwhile: look again
+            if rec.counter.changed - 1 != steps.changed:
+                return None  # something happened meanwhile, perhaps in one of these operations: look again
             _reindex(engine, rec, embedded)
             for change in steps.changes:
-                _restore(rec, change)
+                _restore(engine, rec, change)
             for undone in steps.operations:
                 _mark(rec, undone)
             ids = [row["id"] for row in steps.operations]
@@ -85,15 +88,15 @@ def _steps(db: Db, scope: Scope, operation: str, cascade: bool) -> Steps:
     if blockers and not cascade:
         verbs = ", ".join(f"{row['verb']} {row['id']}" for row in operations if row["id"] != operation)
         raise UndoError(
-            f"{operation} cannot be undone alone: later operations changed the same rows ({verbs}); "
-            "undo those first, or pass cascade=True",
+            f"{operation} cannot be undone alone: later operations changed the same rows or stand on its notes "
+            f"({verbs}); undo those first, or pass cascade=True",
             blockers=blockers,
         )
     for row in operations:
         _check(row, scope)
     changes = [change for row in operations for change in _changes(db, key, row["id"])]
-    owner = db.one("SELECT seq FROM owners WHERE tenant = ? AND owner = ?", key)
-    steps = Steps(operations, changes, owner["seq"] if owner else 0)
+    owner = db.one("SELECT changed FROM owners WHERE tenant = ? AND owner = ?", key)
+    steps = Steps(operations, changes, owner["changed"] if owner else 0)
     steps.notes = _notes_with_new_texts(db, key, changes)
     return steps
 
@@ -103,26 +106,40 @@ def _check(row: Row, scope: Scope) -> None:
         raise UndoError(f"{row['id']} is not an operation of agent {scope.agent!r}: name only the user to undo it")
     if row["verb"] in FINAL:
         raise UndoError(f"{row['id']} is a {row['verb']}: it cannot be undone")
-    if row["verb"] == "forget" and orjson.loads(row["payload"])["hard"]:
+    payload = orjson.loads(row["payload"])
+    if row["verb"] == "forget" and payload["hard"]:
         raise UndoError(f"{row['id']} forgot for good (hard=True): it cannot be undone")
+    if payload.get("purged"):
+        raise UndoError(f"{row['id']} changed notes that were purged since: it cannot be undone")
     if row["undone_by"] is not None:
         raise UndoError(f"{row['id']} was undone already, by {row['undone_by']}; undo that to have it back")
 
 
 def _later(db: Db, key: Key, operation: Row) -> list[Row]:
-    """Operations after this one, still in force, that changed a row it changed.
+    """Operations after this one, still in force, that changed a row it changed or gave a note it made more evidence.
 
-    An undo in force and what it undid cancel out; a page's summary is the page's own work and stands in no way.
+    Who said again what such a note says was told "duplicate": without the note nothing would be left of it. An undo in
+    force and what it undid cancel out; a page's summary is the page's own work and stands in no way.
     """
-    return db.all(
-        "SELECT DISTINCT o.* FROM changes mine"
-        " JOIN changes later ON later.tenant = mine.tenant AND later.owner = mine.owner AND later.tbl = mine.tbl"
-        "  AND later.ref = mine.ref"
-        " JOIN operations o ON o.tenant = later.tenant AND o.owner = later.owner AND o.id = later.op"
-        " WHERE mine.tenant = ? AND mine.owner = ? AND mine.op = ? AND o.seq > ? AND o.undone_by IS NULL"
-        "  AND o.verb NOT IN ('undo', 'page')",
-        (*key, operation["id"], operation["seq"]),
-    )
+    found: dict[str, Row] = {}
+    # The evidence of note 7 is "7/1", "7/2": what lies between "7/" and "70" ("0" is the character after "/").
+    for same, also in (
+        ("later.tbl = mine.tbl AND later.ref = mine.ref", ""),
+        (
+            "later.tbl = 'evidence' AND later.ref > mine.ref || '/' AND later.ref < mine.ref || '0'",
+            " AND mine.tbl = 'notes' AND mine.before IS NULL AND later.before IS NULL",
+        ),
+    ):
+        rows = db.all(
+            "SELECT DISTINCT o.* FROM changes mine"
+            f" JOIN changes later ON later.tenant = mine.tenant AND later.owner = mine.owner AND {same}"
+            " JOIN operations o ON o.tenant = later.tenant AND o.owner = later.owner AND o.id = later.op"
+            " WHERE mine.tenant = ? AND mine.owner = ? AND mine.op = ? AND o.seq > ? AND o.undone_by IS NULL"
+            f"  AND o.verb NOT IN ('undo', 'page'){also}",
+            (*key, operation["id"], operation["seq"]),
+        )
+        found.update((row["id"], row) for row in rows)
+    return list(found.values())
 
 
 def _changes(db: Db, key: Key, operation: str) -> list[Row]:
@@ -163,7 +180,7 @@ def _reindex(engine: Engine, rec: Recorder, embedded: Sequence[Embedded]) -> Non
         writer.put(item.document, item.vectors, old=document_of(current[item.document.ref]))
 
 
-def _restore(rec: Recorder, change: Row) -> None:
+def _restore(engine: Engine, rec: Recorder, change: Row) -> None:
     """Take one change back."""
     table, ref = change["tbl"], tuple(change["ref"].split("/"))
     before = None if change["before"] is None else orjson.loads(change["before"])
@@ -173,13 +190,58 @@ def _restore(rec: Recorder, change: Row) -> None:
         rec.insert(table, before)
     elif table == "turns":
         _move_turn(rec, int(ref[0]), before)
+    elif table == "notes":
+        _restore_note(engine, rec, int(ref[0]), before, orjson.loads(change["after"]))
+    elif table == "pages":
+        _restore_page(rec, int(ref[0]), before)
     else:
         rec.update(table, ref, before)
-        if table == "notes" and "names" in before:
-            rec.db.run("DELETE FROM names WHERE tenant = ? AND owner = ? AND note = ?", (*rec.key, ref[0]))
-            add_names(rec, int(ref[0]), tuple(orjson.loads(before["names"])))
     if table == "evidence":
         rec.mark("notes", int(ref[0]))
+
+
+def _restore_note(engine: Engine, rec: Recorder, no: int, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+    """The old columns of a note. An access that came later stays, so when it is forgotten is told anew."""
+    row = rec.select("notes", (no,))
+    if row is None:
+        return
+    values = dict(before)
+    if "last_access" in values and row["last_access"] != after["last_access"]:
+        del values["last_access"]
+    if FADING & before.keys():
+        accessed, kind, pinned = (values.get(name, row[name]) for name in ("last_access", "kind", "pinned"))
+        values["forgets_at"] = forgets_us(from_us(accessed), kind, bool(pinned), engine.settings)
+    rec.update("notes", (no,), values)
+    if "names" in values:
+        rec.db.run("DELETE FROM names WHERE tenant = ? AND owner = ? AND note = ?", (*rec.key, no))
+        add_names(rec, no, tuple(orjson.loads(values["names"])))
+
+
+def _restore_page(rec: Recorder, no: int, before: Mapping[str, Any]) -> None:
+    """The old columns of a page, and the queued work that belongs to them."""
+    rec.update("pages", (no,), before)
+    row = rec.select("pages", (no,))
+    if row is None:
+        return
+    if before.get("state") == "warm" and not row["summary"]:
+        rec.enqueue("page", {"page": no}, agent=row["agent"])
+    if "due_at" not in before:
+        return
+    if before["due_at"] is None:
+        _unqueue(rec, "distill", f'{{"page":{no},%')
+    elif row["state"] == "warm":
+        newest = rec.db.one(
+            "SELECT newest_at FROM scopes WHERE tenant = ? AND owner = ? AND agent = ?", (*rec.key, row["agent"])
+        )
+        payload = {"page": no, "newest_at": newest["newest_at"] if newest else 0}
+        rec.enqueue("distill", payload, agent=row["agent"])
+
+
+def _unqueue(rec: Recorder, kind: str, payload: str) -> None:
+    """Take a page's job off the queue; `payload` is a LIKE pattern."""
+    rec.db.run(
+        "DELETE FROM jobs WHERE tenant = ? AND owner = ? AND kind = ? AND payload LIKE ?", (*rec.key, kind, payload)
+    )
 
 
 def _take_back(rec: Recorder, table: str, ref: tuple[str, ...]) -> None:
@@ -188,6 +250,7 @@ def _take_back(rec: Recorder, table: str, ref: tuple[str, ...]) -> None:
         rec.update("notes", ref, {"state": "undone", "closed_at": to_us(rec.now)})
     elif table == "pages":
         rec.update("pages", ref, {"state": "undone"})
+        _unqueue(rec, "page", dump({"page": int(ref[0])}))
     elif table == "turns":
         row = rec.select("turns", ref)
         if row is not None:
