@@ -52,6 +52,7 @@ class OwnerIndex:
         self.turns_of_note: dict[int, tuple[int, ...]] = {}
         self.notes_of_turn: dict[int, list[int]] = {}
         self._postings: dict[str, Ints] = {}
+        self._first_rows: Ints | None = None
         self._order: TurnOrder | None = None
         self._pairs: tuple[Ints, Ints] | None = None
         self._successors: tuple[Ints, Ints] | None = None
@@ -102,6 +103,13 @@ class OwnerIndex:
     def unit_of_row(self) -> Ints:
         """The unit of each row (a row is one chunk); 0 for a row that was replaced."""
         return self._unit_of_row[: self.rows]
+
+    def first_rows(self) -> Ints:
+        """The first row of each unit, by unit number; 0 where it has none."""
+        if self._first_rows is None:
+            self._first_rows = np.zeros(self.count + 1, dtype=np.int64)
+            self._first_rows[self.unit_of_row[::-1]] = np.arange(self.rows)[::-1]  # the last to be written stays
+        return self._first_rows
 
     @property
     def flags(self) -> NDArray[np.int8]:
@@ -198,7 +206,7 @@ class OwnerIndex:
         if changed == self.changed:
             return
         self._postings.clear()
-        self._order = self._pairs = self._successors = None
+        self._first_rows = self._order = self._pairs = self._successors = None
         units = self._load_units(db)
         self._load_vectors(db, units)
         self.changed = changed

@@ -102,17 +102,13 @@ def term_hits(db: Db, index: OwnerIndex, terms: Sequence[str]) -> tuple[Floats, 
 
 
 def _best(index: OwnerIndex, values: Floats) -> tuple[Floats, NDArray[np.int64]]:
-    """For each unit its highest value over its rows, never below 0, and the row that has it (0 where it has none)."""
+    """For each unit its highest value over its rows, never below 0, and the row that has it (else its first)."""
     best = np.zeros(index.count + 1, dtype=np.float32)
     np.maximum.at(best, index.unit_of_row, values)
     best[0] = 0.0
-    row = np.zeros(index.count + 1, dtype=np.int64)
+    row = index.first_rows().copy()
     holds = np.flatnonzero(values >= best[index.unit_of_row])
     row[index.unit_of_row[holds]] = holds
-    missing = row == 0
-    row[index.unit_of_row[::-1]] = np.where(
-        missing[index.unit_of_row[::-1]], np.arange(index.rows)[::-1], row[index.unit_of_row[::-1]]
-    )
     return best, row
 
 

@@ -13,6 +13,7 @@ from memstrata.index.columns import UNSET
 from memstrata.index.owner import OwnerIndex
 from memstrata.recall.fuse import fuse, fusion
 from memstrata.recall.legs import Floats, Legs, find
+from memstrata.recall.order import Order
 from memstrata.recall.query import Query
 from memstrata.settings import Settings
 from memstrata.store.base import Db
@@ -22,6 +23,7 @@ from memstrata.store.rows import to_us
 from memstrata.types import Scope
 
 SEEDS = 10  # hits whose links are walked
+FIRST = 512  # units that are put in order at once; few calls read more
 HOP = 0.5  # a hop halves what a link passes on
 DAY_US = 86_400_000_000
 
@@ -43,9 +45,9 @@ class View:
 class Ranking:
     """Units by falling score. `path` has the notes walked for units that were reached over links."""
 
-    units: list[int]
     score: Floats
     legs: Legs
+    units: Order = field(init=False)
     path: dict[int, tuple[int, ...]] = field(default_factory=dict)
     link_score: dict[int, float] = field(default_factory=dict)
 
@@ -67,23 +69,22 @@ def rank(
     legs = find(db, index, query, vector, weight, pages)
     raw = fuse(index, legs, weight)
     score = fusion().probability(np.where(np.isfinite(raw), raw, -1e3))
-    ranking = Ranking([], score, legs)
+    ranking = Ranking(score, legs)
     _follow_successors(index, ranking, visible)
     if settings.links and settings.hops and not view.turns_only:
         _walk(db, index, ranking, visible, settings.hops)
     shown = np.flatnonzero(visible)
-    order = shown[np.lexsort((shown, index.meta["kind"][shown], -score[shown]))]  # a note before its turn
-    ranking.units = order.tolist()
+    ranking.units = Order(shown, index.meta["kind"][shown], score[shown], FIRST)
     return ranking
 
 
 def weights(index: OwnerIndex, now: datetime, settings: Settings) -> Floats:
     """The forgetting weight of each note, in closed form; 0 for what is no note."""
     meta = index.meta
-    notes = meta["kind"] == NOTE
+    notes = np.flatnonzero(meta["kind"] == NOTE)
     weight = np.zeros(index.count + 1, dtype=np.float32)
     days = np.maximum(0.0, (to_us(now) - meta["last_access"][notes]) / DAY_US)
-    faded = np.exp(-meta["rate"][notes] * days) if settings.forgetting else np.ones(int(notes.sum()))
+    faded = np.exp(-meta["rate"][notes] * days) if settings.forgetting else 1.0
     weight[notes] = np.where(meta["pinned"][notes] == 1, 1.0, faded)
     return weight
 
@@ -118,12 +119,10 @@ def visible_units(db: Db, index: OwnerIndex, scope: Scope, view: View) -> NDArra
     if scope.session is not None and scope.session != "":
         # The named session's hot turns are in the context already.
         seen &= ~((meta["hot"] == 1) & (meta["session"] == index.sessions.get(scope.session)))
-    start = np.where(meta["event_start"] == UNSET, meta["at"], meta["event_start"])
-    end = np.where(meta["event_start"] == UNSET, meta["at"] + 1, meta["event_end"])
     if view.since is not None:
-        seen &= end > to_us(view.since)
+        seen &= np.where(meta["event_start"] == UNSET, meta["at"] + 1, meta["event_end"]) > to_us(view.since)
     if view.until is not None:
-        seen &= start < to_us(view.until)
+        seen &= np.where(meta["event_start"] == UNSET, meta["at"], meta["event_start"]) < to_us(view.until)
     if view.known_at is not None:
         seen &= meta["recorded"] <= to_us(view.known_at)
     return seen
@@ -171,8 +170,8 @@ def _follow_successors(index: OwnerIndex, ranking: Ranking, visible: NDArray[np.
 def _walk(db: Db, index: OwnerIndex, ranking: Ranking, visible: NDArray[np.bool_], hops: int) -> None:
     """Follow links both ways from the best notes: a linked note gets at least its seed's score * link * HOP a hop."""
     notes = np.flatnonzero(visible & (index.meta["kind"] == NOTE))
-    best = notes[np.argsort(-ranking.score[notes], kind="stable")[:SEEDS]]
-    frontier = {int(unit): (float(ranking.score[unit]), tuple(ranking.path.get(int(unit), ()))) for unit in best}
+    best = Order(notes, index.meta["kind"][notes], ranking.score[notes], SEEDS)[:SEEDS]
+    frontier = {unit: (float(ranking.score[unit]), ranking.path.get(unit, ())) for unit in best}
     for _ in range(hops):
         following: dict[int, tuple[float, tuple[int, ...]]] = {}
         for unit, other, strength in _links_of(db, index, list(frontier)):
