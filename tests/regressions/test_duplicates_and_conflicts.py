@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise, permutations, product
@@ -431,9 +430,7 @@ def test_recall_through_two_hundred_superseded_notes(bench: Any) -> None:
     (current,) = bench.notes(user_id="ana")
     assert current.content == "My favourite number is 199."
     assert len(bench.notes(user_id="ana", all_states=True)) == 200
-    began = time.perf_counter()
     hits = bench.memory.recall("What is my favourite number?", user_id="ana", k=5, touch=False)
-    assert time.perf_counter() - began < 1
     assert hits[0].id == current.id
 
 
