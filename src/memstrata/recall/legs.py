@@ -132,6 +132,15 @@ def _shift(values: Array, by: int) -> Array:
     return moved
 
 
+def _take_over(own: Floats, gate: Floats, others: Floats, distance: int) -> None:
+    """Raise own[..., i] to gate[i] * others[..., i + distance] where that is higher; none of it is below 0."""
+    if distance > 0:
+        here, there = slice(None, -distance), slice(distance, None)
+    else:
+        here, there = slice(-distance, None), slice(None, distance)
+    np.maximum(own[..., here], gate[here] * others[..., there], out=own[..., here])
+
+
 def _gates(turns: TurnOrder) -> Mapping[int, Floats]:
     """How much of a neighbour at each distance counts: 0 across sessions, less for long turns."""
     joined = turns.joined.astype(np.float32)
@@ -151,12 +160,14 @@ def _turn_features(
     gates = _gates(turns)
     near = hits.copy()
     for distance, gate in gates.items():
-        np.maximum(near, gate * _shift(hits, -distance), out=near)
+        _take_over(near, gate, hits, distance)
     around = coverage.copy()
     for step in (-1, 1):
-        wave = coverage
+        decayed, wave = AROUND_DECAY * gates[step], coverage
         for _ in range(AROUND_STEPS):
-            wave = np.maximum(coverage, AROUND_DECAY * gates[step] * _shift(wave, -step))
+            further = coverage.copy()
+            _take_over(further, decayed, wave, step)
+            wave = further
         np.maximum(around, wave, out=around)
     other = (turns.speaker != _shift(turns.speaker, 1)).astype(np.float32)
     asked = gates[-1] * other * _shift(asks.astype(np.float32), 1)

@@ -193,14 +193,14 @@ def _links_of(db: Db, index: OwnerIndex, units: Sequence[int]) -> list[tuple[int
     refs = {int(index.meta["ref"][unit]): unit for unit in units}
     found: list[tuple[int, int, float]] = []
     for here, there in (("source", "target"), ("target", "source")):
-        for row in select_in(
+        for own, linked, score in select_in(
             db,
-            f"SELECT {here} AS here, {there} AS there, score FROM links WHERE tenant = ? AND owner = ?"
+            f"SELECT {here}, {there}, score FROM links WHERE tenant = ? AND owner = ?"
             f" AND type <> 'supersedes' AND {here} IN ({{marks}})",
             (index.tenant, index.owner),
             list(refs),
         ):
-            other = index.unit(NOTE, row["there"])
+            other = index.unit(NOTE, linked)
             if other is not None:
-                found.append((refs[row["here"]], other, row["score"]))
+                found.append((refs[own], other, score))
     return found
