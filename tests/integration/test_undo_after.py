@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import tempfile
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
@@ -10,14 +11,18 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.conftest import Bench
+from tests.conftest import NOW, Bench
 
-from memstrata import AsyncMemory
+from memstrata import AsyncMemory, SetClock
 from memstrata.distil.stages import run_remember
 from memstrata.embed.base import Vector
 from memstrata.embed.hashing import HashingEmbedder
 from memstrata.errors import EmbedderError, UndoError
 from memstrata.journal.jobs import job_of_operation
+from memstrata.ledger.export import export
+from memstrata.ledger.replay import replay
+from memstrata.store.sqlite import SqliteStore
+from memstrata.types import Scope
 
 USER = {"user_id": "ana"}
 KNOWN = (
@@ -223,6 +228,31 @@ async def test_an_operation_that_was_undone_before_it_was_decided_makes_no_note(
         await memory.flush()
         assert len(await memory.list(**USER)) == 0
         assert len(await memory.recall("上海", **USER)) == 0
+
+
+async def test_the_log_of_undone_and_redone_pages_repeats_itself(tmp_path: Path) -> None:
+    async with AsyncMemory(
+        tmp_path / "memory.db", embedder="hashing", worker=False, clock=SetClock(NOW), hot_capacity=5
+    ) as memory:
+        for n in range(5):
+            await memory.add(f"I work at firm number {n}.", **USER, session_id="s")
+        overflow = await memory.add("I live in Porto.", **USER, session_id="s")
+        undone = await memory.undo(overflow.operation, **USER)
+        await memory.flush()
+        redone = await memory.undo(undone.operation, **USER)
+        await memory.flush()
+        await memory.distil(**USER)
+        first = await memory.remember("我住在上海。", **USER)
+        await memory.remember("我住在上海。", **USER)
+        await memory.undo(first.operation, cascade=True, **USER)
+        store, scope = SqliteStore(":memory:"), Scope("default", "ana")
+        await replay(memory._engine, store, scope)
+        ours, theirs = io.BytesIO(), io.BytesIO()
+        await export(memory._engine, ours, scope)
+        await export(memory._engine.with_seams(store=store), theirs, scope)
+        await store.close()
+        assert redone.operation.encode() in ours.getvalue()
+        assert ours.getvalue().splitlines() == theirs.getvalue().splitlines()
 
 
 # there and back -------------------------------------------------------------------------------------------------------
