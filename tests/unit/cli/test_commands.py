@@ -71,7 +71,9 @@ def test_a_key_makes_add_repeatable_and_metadata_is_open_to_filters(run) -> None
 
 def test_preview_writes_nothing_and_makes_no_store(run, tmp_path: Path) -> None:
     made = run("preview", "I live in Porto. My card is 4111 1111 1111 1111.", "--json").json
-    assert "Porto" in made["decisions"][0]["candidate"]["text"]
+    secret, home = made["decisions"]
+    assert (secret["outcome"], secret["rule"]) == ("rejected", "secret_only")
+    assert "Porto" in home["candidate"]["text"]
     assert "[REDACTED:card]" in run("preview", "My card is 4111 1111 1111 1111.").out
     assert list(tmp_path.iterdir()) == []
 
