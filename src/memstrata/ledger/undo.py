@@ -122,19 +122,20 @@ def _later(db: Db, key: Key, operation: Row) -> list[Row]:
     force and what it undid cancel out; a page's summary is the page's own work and stands in no way.
     """
     found: dict[str, Row] = {}
+    # `seq + 0`, `tbl || ''`: go from this operation's rows to those of others by index, not through the whole log.
     # The evidence of note 7 is "7/1", "7/2": what lies between "7/" and "70" ("0" is the character after "/").
     for same, also in (
         ("later.tbl = mine.tbl AND later.ref = mine.ref", ""),
         (
             "later.tbl = 'evidence' AND later.ref > mine.ref || '/' AND later.ref < mine.ref || '0'",
-            " AND mine.tbl = 'notes' AND mine.before IS NULL AND later.before IS NULL",
+            " AND mine.tbl || '' = 'notes' AND mine.before IS NULL AND later.before IS NULL",
         ),
     ):
         rows = db.all(
             "SELECT DISTINCT o.* FROM changes mine"
             f" JOIN changes later ON later.tenant = mine.tenant AND later.owner = mine.owner AND {same}"
             " JOIN operations o ON o.tenant = later.tenant AND o.owner = later.owner AND o.id = later.op"
-            " WHERE mine.tenant = ? AND mine.owner = ? AND mine.op = ? AND o.seq > ? AND o.undone_by IS NULL"
+            " WHERE mine.tenant = ? AND mine.owner = ? AND mine.op = ? AND o.seq + 0 > ? AND o.undone_by IS NULL"
             f"  AND o.verb NOT IN ('undo', 'page'){also}",
             (*key, operation["id"], operation["seq"]),
         )
