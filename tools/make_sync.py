@@ -1,4 +1,4 @@
-"""Write src/memstrata/memory.py, the sync face, from async_memory.py. `--check` only compares; a test runs that."""
+"""Write src/memstrata/memory.py, the sync face, from the async one. `--check` only compares; a test runs that."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-SOURCE = ROOT / "src/memstrata/async_memory.py"
-TARGET = ROOT / "src/memstrata/memory.py"
+PACKAGE = ROOT / "src/memstrata"
+SOURCES = [PACKAGE / "face" / f"{name}.py" for name in ("intake", "recall", "notes", "log", "upkeep")]
+TARGET = PACKAGE / "memory.py"
 
-HEAD = '''"""The sync face, made from async_memory.py by tools/make_sync.py: do not edit.
+HEAD = '''"""The sync face, made from the async one by tools/make_sync.py: do not edit.
 
 A memory has an event loop in a thread of its own; each call runs there and waits.
 """
@@ -111,16 +112,17 @@ class Memory:
 
 
 def main() -> int:
-    source = SOURCE.read_text(encoding="utf-8")
-    face = next(node for node in ast.parse(source).body if isinstance(node, ast.ClassDef))
-    lines = source.splitlines()
+    face, _ = class_of(PACKAGE / "async_memory.py")
+    base, lines = class_of(PACKAGE / "face/base.py")
     doc = ast.get_docstring(face, clean=False) or ""
-    init = next(node for node in face.body if isinstance(node, ast.FunctionDef) and node.name == "__init__")
+    init = next(node for node in base.body if isinstance(node, ast.FunctionDef) and node.name == "__init__")
     signature = "\n".join(lines[init.lineno - 1 : init.body[0].lineno - 1]).strip()
     text = HEAD.replace("__DOC__", f'"""{doc}"""').replace("__INIT__", signature)
-    for node in face.body:
-        if isinstance(node, ast.AsyncFunctionDef) and not node.name.startswith("_") and node.name != "close":
-            text += "\n" + method(node, lines) + "\n"
+    for source in SOURCES:
+        part, lines = class_of(source)
+        for node in part.body:
+            if isinstance(node, ast.AsyncFunctionDef) and not node.name.startswith("_"):
+                text += "\n" + method(node, lines) + "\n"
     formatted = subprocess.run(
         [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(TARGET), "-"],
         input=text,
@@ -132,6 +134,12 @@ def main() -> int:
         return 0 if TARGET.read_text(encoding="utf-8") == formatted else 1
     TARGET.write_text(formatted, encoding="utf-8")
     return 0
+
+
+def class_of(path: Path) -> tuple[ast.ClassDef, list[str]]:
+    """The one class of a module, and the module's lines."""
+    text = path.read_text(encoding="utf-8")
+    return next(node for node in ast.parse(text).body if isinstance(node, ast.ClassDef)), text.splitlines()
 
 
 def method(node: ast.AsyncFunctionDef, lines: list[str]) -> str:

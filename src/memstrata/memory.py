@@ -1,4 +1,4 @@
-"""The sync face, made from async_memory.py by tools/make_sync.py: do not edit.
+"""The sync face, made from the async one by tools/make_sync.py: do not edit.
 
 A memory has an event loop in a thread of its own; each call runs there and waits.
 """

@@ -1,0 +1,86 @@
+"""What all methods of the face stand on: the engine, its worker, opening and closing."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from memstrata.clock import Clock, SystemClock
+from memstrata.embed import Embedder, create_embedder
+from memstrata.engine import Engine
+from memstrata.errors import ClosedError
+from memstrata.gate.policy import load_policy
+from memstrata.intake.redact import Redactor
+from memstrata.intake.scope import scope_of
+from memstrata.settings import Settings, load_settings
+from memstrata.store.base import Store
+from memstrata.store.sqlite import SqliteStore
+from memstrata.tiers.touch import TouchBuffer
+from memstrata.types import (
+    Scope,
+)
+from memstrata.work.worker import Worker
+
+
+class MemoryBase:
+    """Opens and closes a store, and knows whose memory a call is about."""
+
+    def __init__(
+        self,
+        path: str | Path = "memory.db",
+        *,
+        embedder: str | Embedder | None = None,
+        clock: Clock | None = None,
+        store: Store | None = None,
+        **settings: Any,
+    ) -> None:
+        if isinstance(embedder, str):
+            settings["embedder"] = embedder
+        loaded = load_settings(**settings)
+        made = create_embedder(loaded.embedder if embedder is None else embedder)
+        self._engine = Engine(
+            store=store or SqliteStore(path),
+            embedder=made,
+            clock=clock or SystemClock(),
+            settings=loaded,
+            policy=load_policy(loaded.policy),
+            redactor=Redactor(loaded.redact, loaded.redact_patterns),
+        )
+        self._worker = Worker(self._engine)
+        self._touches = TouchBuffer(self._engine)
+        self._closed = False
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force."""
+        return self._engine.settings
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Finish the job in hand and close the store; what is queued goes on at the next opening."""
+        if self._closed:
+            return
+        self._closed = True
+        async with AsyncExitStack() as closing:  # each is closed, last first, whatever another raises
+            closing.push_async_callback(self._engine.embedder.close)
+            closing.push_async_callback(self._engine.store.close)
+            closing.push_async_callback(self._worker.stop)
+            await self._touches.drain()
+
+    def _scope(self, user_id: str | None, agent_id: str | None, session_id: str | None = None) -> Scope:
+        if self._closed:
+            raise ClosedError
+        return scope_of(self._engine.settings.tenant, user_id, agent_id, session_id)
+
+    def _poke(self) -> None:
+        if self._engine.settings.worker:
+            self._worker.poke()

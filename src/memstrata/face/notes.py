@@ -1,0 +1,123 @@
+"""The verbs on single notes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from memstrata.face.base import MemoryBase
+from memstrata.intake.arguments import identifier
+from memstrata.ledger import notes
+from memstrata.types import (
+    Kind,
+    Note,
+    NotePage,
+    Receipt,
+    Revision,
+)
+
+
+class MemoryNotes(MemoryBase):
+    """The verbs on single notes."""
+
+    async def get(self, note_id: str, *, user_id: str | None = None, agent_id: str | None = None) -> Note:
+        """One note with its links and evidence; NotFoundError when this scope has none with that id."""
+        return await notes.get(self._engine, self._scope(user_id, agent_id), identifier(note_id, "note_id"))
+
+    async def list(
+        self,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        filters: Mapping[str, Any] | None = None,
+        kinds: Sequence[Kind] | None = None,
+        tags: Sequence[str] | None = None,
+        include_superseded: bool = False,
+        include_forgotten: bool = False,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> NotePage:
+        """Notes in the order they were made, page by page (keyset: a page stays true while others are added)."""
+        return await notes.list_notes(
+            self._engine,
+            self._scope(user_id, agent_id),
+            filters=filters,
+            kinds=kinds,
+            tags=tags,
+            include_superseded=include_superseded,
+            include_forgotten=include_forgotten,
+            limit=limit,
+            cursor=cursor,
+        )
+
+    async def update(
+        self,
+        note_id: str,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        content: str | None = None,
+        context: str | None = None,
+        keywords: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        kind: Kind | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        revision: int | None = None,
+    ) -> Note:
+        """Edit a note, as a revision. Fields that a person edited are left alone by evolution and superseding.
+
+        `revision`: the one that was read; ConflictError when the note has changed since.
+        """
+        note = await notes.update(
+            self._engine,
+            self._scope(user_id, agent_id),
+            identifier(note_id, "note_id"),
+            content=content,
+            context=context,
+            keywords=keywords,
+            tags=tags,
+            kind=kind,
+            metadata=metadata,
+            revision=revision,
+        )
+        self._poke()
+        return note
+
+    async def pin(
+        self, note_id: str, *, user_id: str | None = None, agent_id: str | None = None, pinned: bool = True
+    ) -> Note:
+        """Keep a note from fading and from being superseded without its user (or let it go again)."""
+        return await notes.pin(
+            self._engine, self._scope(user_id, agent_id), identifier(note_id, "note_id"), pinned=pinned
+        )
+
+    async def forget(
+        self,
+        note_id: str | None = None,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        filters: Mapping[str, Any] | None = None,
+        hard: bool = False,
+    ) -> Receipt:
+        """Take notes out of recall, by id or by filter; their turns are no longer served either.
+
+        They can be restored during the grace period (30 days), then they are purged; `hard=True` purges at once.
+        """
+        return await notes.forget(
+            self._engine,
+            self._scope(user_id, agent_id),
+            None if note_id is None else identifier(note_id, "note_id"),
+            filters=filters,
+            hard=hard,
+        )
+
+    async def restore(self, note_id: str, *, user_id: str | None = None, agent_id: str | None = None) -> Note:
+        """Bring a forgotten note back as it was, with weight 1."""
+        return await notes.restore(self._engine, self._scope(user_id, agent_id), identifier(note_id, "note_id"))
+
+    async def history(
+        self, note_id: str, *, user_id: str | None = None, agent_id: str | None = None
+    ) -> tuple[Revision, ...]:
+        """Every change of a note, oldest first."""
+        return await notes.history(self._engine, self._scope(user_id, agent_id), identifier(note_id, "note_id"))

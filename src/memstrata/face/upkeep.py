@@ -1,0 +1,169 @@
+"""The verbs on the whole store: upkeep, export and import, rebuilding, figures."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import IO, Any
+
+from memstrata.embed import Embedder, create_embedder
+from memstrata.errors import ClosedError, ScopeError
+from memstrata.face.base import MemoryBase
+from memstrata.ledger import check, export, importing, maintain, reembed, reindex, stats
+from memstrata.ledger.check import Disagreement
+from memstrata.ledger.reindex import Progress
+from memstrata.tiers.touch import TouchBuffer
+from memstrata.types import (
+    Receipt,
+)
+from memstrata.work.worker import Worker
+
+
+class MemoryUpkeep(MemoryBase):
+    """The verbs on the whole store: upkeep, export and import, rebuilding, figures."""
+
+    async def flush(self) -> dict[str, int]:
+        """Run all that is queued and due. Ends no session, cools no page. Returns what was done, by kind."""
+        if self._closed:
+            raise ClosedError
+        await self._touches.drain()
+        return await maintain.flush(self._worker)
+
+    async def maintain(self, now: datetime | str | None = None) -> dict[str, int]:
+        """End idle sessions, distil what has cooled, forget what has faded, purge what was forgotten long ago.
+
+        Costs what is due, not what is stored. One call equals many at the same time. `now` stands in for the clock.
+        """
+        if self._closed:
+            raise ClosedError
+        await self._touches.drain()
+        return await maintain.maintain(self._engine, self._worker, now)
+
+    async def export(
+        self, target: str | Path | IO[Any], *, user_id: str | None = None, agent_id: str | None = None
+    ) -> dict[str, int]:
+        """Write the truth as JSON Lines: of one user, of one agent without a user, or of everybody (none named).
+
+        Turns, notes, decisions, the log, queued work: everything but what is derived. The same store gives the same
+        bytes, and an import of them into an empty store exports the same again.
+
+        Args:
+            target: a file, replaced when all is written and readable by its owner only; or an open stream.
+
+        Returns:
+            How many lines of each type were written.
+
+        Raises:
+            ScopeError: both a user and an agent are named; NotFoundError: nothing is stored of this one.
+        """
+        if user_id is not None and agent_id is not None:
+            raise ScopeError("export takes either user_id or agent_id, or neither for everybody")
+        await self._touches.drain()
+        scope = None if user_id is None and agent_id is None else self._scope(user_id, agent_id)
+        return await export.export(self._engine, target, scope)
+
+    async def import_(
+        self,
+        source: str | Path | IO[Any],
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        session_id: str | None = None,
+        progress: Progress | None = None,
+    ) -> dict[str, int]:
+        """Take in a file; what it is, is told by its content.
+
+        An export: everything comes back under its ids and is indexed; with `user_id`, the export of one user comes
+        back as that user. Messages as JSON Lines, one object a line: {role, content, at, id, name, metadata, user_id,
+        agent_id, session_id}; ids that a line does not name are those given here. Conversations of the LoCoMo schema:
+        each is a user of its own (its sample id, or `user_id`), its sessions are ended.
+
+        The whole file is checked before anything is written. `progress(what, done, total)` is called as it goes.
+
+        Returns:
+            Counts of what was taken.
+
+        Raises:
+            InputError: the file cannot be read, is damaged or of another kind; it names the line.
+            ConflictError: an export of somebody of whom there is memory already.
+        """
+        named = (user_id, agent_id, session_id) != (None, None, None)
+        scope = self._scope(user_id, agent_id, session_id) if named else None
+        counts = await importing.import_(self._engine, source, scope, progress)
+        self._poke()
+        return counts
+
+    async def reindex(self, *, progress: Progress | None = None) -> dict[str, int]:
+        """Make units, terms and vectors anew from the tables of the truth; answers stay the same.
+
+        Owner by owner, each in one transaction: recall goes on meanwhile. A run that was cut is gone on with by the
+        next. `progress(what, done, total)` is called after each owner. Returns how many owners and units were done.
+        """
+        if self._closed:
+            raise ClosedError
+        return await reindex.reindex(self._engine, progress)
+
+    async def reembed(
+        self, embedder: str | Embedder | None = None, *, progress: Progress | None = None
+    ) -> dict[str, int]:
+        """Move the store to another embedding model, and this memory with it.
+
+        The store answers with its old model until all vectors are there, then it is switched at once; a run that was
+        cut is gone on with by the next. Other processes that have the store open get ModelMismatchError from then on.
+
+        Args:
+            embedder: its name or the embedder itself; None: the one that this memory was opened with.
+
+        Returns:
+            How many texts were embedded by this run, and how many vectors switched.
+        """
+        if self._closed:
+            raise ClosedError
+        engine = self._engine
+        new = engine.embedder if embedder is None else create_embedder(embedder)
+        await self._touches.drain()
+        counts = await reembed.reembed(engine.store, new, progress)
+        if new is not engine.embedder:
+            await self._worker.stop()
+            settings = engine.settings
+            if isinstance(embedder, str):
+                settings = settings.model_copy(update={"embedder": embedder})
+            self._engine = engine.with_seams(embedder=new, settings=settings)
+            self._worker, self._touches = Worker(self._engine), TouchBuffer(self._engine)
+            await engine.embedder.close()
+        self._poke()
+        return counts
+
+    async def check(self) -> tuple[Disagreement, ...]:
+        """Compare what is derived with the truth, and the truth with itself; empty when all agrees.
+
+        What is derived and wrong, `reindex` puts right.
+        """
+        if self._closed:
+            raise ClosedError
+        return await check.check(self._engine)
+
+    async def distil(self, *, user_id: str | None = None, agent_id: str | None = None) -> Receipt:
+        """Put every warm page of a scope before the gate now, through the same path as a page that cooled.
+
+        Pages cool by use: with every page made and every recall. Who speaks rarely keeps warm pages for long; this
+        makes notes (and a profile) of them at once. The receipt counts the pages.
+        """
+        scope = self._scope(user_id, agent_id)
+        await self._touches.drain()
+        return await maintain.distil(self._engine, self._worker, scope)
+
+    async def stats(self, *, user_id: str | None = None, agent_id: str | None = None) -> dict[str, Any]:
+        """Counts of everything (of one owner, or of the tenant), queued and failed work, bytes, languages, advice."""
+        if self._closed:
+            raise ClosedError
+        scope = None if user_id is None and agent_id is None else self._scope(user_id, agent_id)
+        return await stats.stats(self._engine, scope)
+
+    async def retry_failed(self) -> int:
+        """Queue failed jobs again; returns how many."""
+        if self._closed:
+            raise ClosedError
+        count = await stats.retry(self._engine)
+        self._poke()
+        return count
