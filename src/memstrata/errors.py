@@ -18,6 +18,12 @@ MemstrataError
 │   ├── StoreBusyError    another process holds the store for too long
 │   └── ModelMismatchError  the store's vectors come from another embedding model
 ├── EmbedderError         the embedding model failed; turns are kept, the work stays queued
+├── LLMError              the language model gave no answer that can be used; nothing was changed
+│   ├── LLMUnavailableError  it cannot be reached, is overloaded, or is given a rest; tells when to try again
+│   ├── LLMBudgetError    the day's budget of tokens or money is used up
+│   ├── LLMRefusedError   it will not answer this, or does not take the request as it is
+│   └── LLMUnreadableError   its answer cannot be read
+├── SignalError           the gate could not compute a signal; the candidate waits and is tried again
 ├── MissingExtraError     an optional dependency is needed; names the pip command
 ├── LimitError            larger than a documented limit
 └── ClosedError           used after close()
@@ -126,6 +132,39 @@ class ModelMismatchError(StoreError):
 
 class EmbedderError(MemstrataError):
     """The embedding model failed; the turns are stored and the work stays queued."""
+
+
+class SignalError(MemstrataError):
+    """A signal of the gate could not be computed; the candidate waits and is tried again."""
+
+
+class LLMError(MemstrataError):
+    """The language model gave no answer that can be used; nothing was changed."""
+
+
+class LLMUnavailableError(LLMError):
+    """The language model cannot be reached now.
+
+    `retry_after`: seconds to wait before the next try, where somebody said so. `asked` is False when the model was not
+    even asked (it is given a rest after several failures): such a try does not count.
+    """
+
+    def __init__(self, message: str, *, retry_after: float | None = None, asked: bool = True) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+        self.asked = asked
+
+
+class LLMBudgetError(LLMUnavailableError):
+    """The day's budget of tokens or money is used up; the work stays queued until the next day (UTC)."""
+
+
+class LLMRefusedError(LLMError):
+    """The language model refuses to answer, or the request to it is wrong: a key, a name, a length."""
+
+
+class LLMUnreadableError(LLMError):
+    """The language model's answer cannot be read: it is neither the JSON that was asked for nor near to it."""
 
 
 class MissingExtraError(MemstrataError, ImportError):

@@ -205,7 +205,7 @@ class Decision:
     nearest_similarity: float | None
     note: str | None
     policy: str
-    versions: Mapping[str, str]
+    versions: Mapping[str, str | None]
     decided_at: datetime
     page: int | None = None
 
@@ -356,7 +356,10 @@ class Leg:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One memory that answers a query, and why."""
+    """One memory that answers a query, and why.
+
+    What was said very often brings the first ten and the last ten of its turns along as `evidence`.
+    """
 
     id: str
     kind: HitKind
@@ -369,6 +372,7 @@ class Hit:
     event: EventTime | None = None
     note: Note | None = None
     reason: str = ""
+    more_evidence: int = 0  # turns that it stands on besides `evidence`; `get` gives a note with all of them
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from memstrata.distil.knowledge import Known, with_planned
+from memstrata.gate.budget import Spent
 from memstrata.gate.decide import Verdict, decide
 from memstrata.gate.policy import Policy
 from memstrata.index.units import Vectors
@@ -37,8 +38,9 @@ class Occasion:
     agent: str | None
     session: str | None
     page: int | None = None
-    versions: Mapping[str, str] = field(default_factory=dict)
+    versions: Mapping[str, str | None] = field(default_factory=dict)
     metadata: Mapping[str, Any] = field(default_factory=dict)  # of the notes it makes
+    accepted: str | None = None  # the decision that its user took back: its candidate is kept
 
 
 @dataclass(slots=True)
@@ -72,10 +74,12 @@ def make_plan(
     occasion: Occasion,
     policy: Policy,
     settings: Settings,
+    spent: Spent | None = None,
 ) -> Plan:
     """Decide on each candidate in its order; earlier ones of the same plan are known to the later.
 
-    `vectors` holds one embedding a candidate (of its note's text); `sources` the turns cited, by number.
+    `vectors` holds one embedding a candidate (of its note's text); `sources` the turns cited, by number; `spent` what
+    is used of the policy's budget: it grows with every note that is admitted.
     """
     plan = Plan()
     made: list[tuple[str, Vectors]] = []
@@ -95,6 +99,8 @@ def make_plan(
             newest_at=occasion.newest_at,
             policy=policy,
             agreeing=agreeing_turns(candidate, cited, neighbours),
+            spent=None if spent is None else spent.at(candidate.said_at),
+            accepted=occasion.accepted,
         )
         note = _apply(plan, n, candidate, cited, relation, verdict, occasion)
         if note is None:
@@ -102,6 +108,8 @@ def make_plan(
                 refused.append(vector)
             continue
         made.append((note.id, vector[None, :]))
+        if spent is not None and relation.kind == "new":
+            spent.add(candidate.said_at)
         if settings.links and note.state == "current":
             _link(plan, note, neighbours, settings)
     return plan

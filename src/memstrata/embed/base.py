@@ -20,6 +20,7 @@ from memstrata.errors import ClosedError, EmbedderError, InputError, MissingExtr
 Vector = NDArray[np.float32]
 
 CACHED_TEXTS = 4096
+LENGTH_OFF = 0.02  # how far from 1 the length of a vector may be: half-precision models round
 # Texts a call encodes before it lets another call have its turn: a query waits for so many texts of an import at most.
 TURN = 4
 
@@ -118,6 +119,25 @@ def unit(vector: NDArray[Any]) -> Vector:
     if not np.isfinite(norm):
         raise EmbedderError("the embedding model gave a vector with components that are not finite numbers")
     return (vector / norm if norm else vector).astype(np.float32)
+
+
+def sound(vectors: Vector, texts: Sequence[str], embedder: Embedder) -> Vector:
+    """The vectors an embedder gave for `texts`, unless they cannot be vectors of them: nothing is computed from those.
+
+    Raises:
+        EmbedderError: another shape than (n, dim), a component that is no finite number, a row that is not of length
+            1, or zeros for a text that has words.
+    """
+    shape = getattr(vectors, "shape", None)
+    if shape != (len(texts), embedder.dim):
+        raise EmbedderError(f"{embedder.name} gave vectors of shape {shape} for {len(texts)} texts of {embedder.dim}")
+    lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+    for n in np.flatnonzero(~(np.abs(lengths - 1.0) < LENGTH_OFF)).tolist():  # a NaN is not near 1 either
+        if lengths[n] != 0.0:
+            raise EmbedderError(f"{embedder.name} gave a vector of length {lengths[n]:.3g}, not 1")
+        if any(character.isalnum() for character in texts[n]):
+            raise EmbedderError(f"{embedder.name} gave a vector of zeros for a text with words")
+    return vectors
 
 
 Model = TypeVar("Model")

@@ -25,9 +25,12 @@ RULES: Mapping[str, str] = MappingProxyType(
         "question": "it only asks and states nothing",
         "empty": "it has no words",
         "unsupported": "too little of it is said in the turns it cites",
+        "over_budget": "the budget of notes is spent",
     }
 )
 """Each rule with what it means, to be read after "not kept: "."""
+
+BY_USER = "user"  # the rule of a decision that was turned round by the person whose memory it is
 
 
 def rule_for(candidate: Candidate, confidence: float, policy: Policy) -> str | None:

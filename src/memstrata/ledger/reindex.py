@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from memstrata.embed.base import sound
 from memstrata.engine import Engine
 from memstrata.index.units import Document, Vectors
 from memstrata.ledger.documents import documents_of, read_sources, rebuild
@@ -73,6 +74,7 @@ async def embed_missing(engine: Engine, documents: Sequence[Document], vectors: 
     missing = list({document.dense for document in documents} - vectors.keys())
     for start in range(0, len(missing), BATCH):
         part = missing[start : start + BATCH]
-        rows = await engine.embedder.embed([text for dense in part for text in dense])
+        texts = [text for dense in part for text in dense]
+        rows = sound(await engine.embedder.embed(texts), texts, engine.embedder)
         ends = np.cumsum([len(dense) for dense in part])
         vectors.update(zip(part, np.split(rows, ends[:-1]), strict=True))
