@@ -17,6 +17,7 @@ from memstrata.errors import ModelMismatchError
 from memstrata.gate.policy import Policy
 from memstrata.index.owner import OwnerIndex
 from memstrata.journal.recorder import Recorder
+from memstrata.llm.guard import Guard
 from memstrata.settings import Settings
 from memstrata.store.base import Db, Store
 from memstrata.types import Scope
@@ -42,6 +43,7 @@ class Engine:
     settings: Settings
     policy: Policy
     redactor: Redactor
+    llm: Guard | None = None
     operation_id: Callable[[], str] = new_operation_id
     _indexes: OrderedDict[tuple[str, str], OwnerIndex] = field(default_factory=OrderedDict)
     _guard: threading.Lock = field(default_factory=threading.Lock)

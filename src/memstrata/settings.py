@@ -95,6 +95,32 @@ class Settings(BaseSettings):
             except (ZoneInfoNotFoundError, ValueError) as error:
                 raise ValueError(f"{value!r} is no IANA time zone, such as 'Asia/Tokyo'") from error
         return value
+    # language model
+    llm: str | None = Field(
+        None,
+        description="openai:NAME, anthropic:NAME, google:NAME, bedrock:NAME, local:PATH.gguf; None: no model is used.",
+    )
+    llm_base_url: str | None = Field(
+        None, description="Endpoint of llm='openai:NAME' that speaks the protocol: vLLM, Ollama, llama.cpp, ..."
+    )
+    llm_profile: Literal["full", "small"] | None = Field(
+        None, description="How much the model is asked at once; None: small for local models, else full."
+    )
+    llm_fallback: Literal["retry", "offline"] = Field(
+        "retry",
+        description="When the model fails for good: retry leaves the job failed and visible, offline does without it.",
+    )
+    llm_timeout_seconds: float = Field(120.0, gt=0, description="How long one try of a call may take.")
+    llm_concurrency: int = Field(4, ge=1, description="Calls under way at once.")
+    llm_tokens_a_day: int | None = Field(
+        None, ge=1, description="Most tokens, in and out, of a day (UTC) of a tenant; None: no limit."
+    )
+    llm_money_a_day: float | None = Field(
+        None,
+        gt=0,
+        description="Most US dollars of a day (UTC) of a tenant, as far as prices are known; None: no limit.",
+    )
+
 
     @model_validator(mode="after")
     def _consistent(self) -> Settings:

@@ -137,6 +137,18 @@ CREATE TABLE served (
   PRIMARY KEY (tenant, owner, agent, session, note)
 ) WITHOUT ROWID;
 
+-- Calls of a language model and what each cost (`cost` in US dollars, NULL where the price is unknown); `op` queued the
+-- job that asked. `answer` is paid for: it waits there for the commit of its step, which empties it.
+CREATE TABLE calls (
+  tenant TEXT NOT NULL, owner TEXT NOT NULL, id TEXT NOT NULL, at INTEGER NOT NULL, stage TEXT NOT NULL,
+  agent TEXT NOT NULL, session TEXT NOT NULL, op TEXT NOT NULL, job INTEGER, model TEXT NOT NULL, prompt TEXT NOT NULL,
+  outcome TEXT NOT NULL, input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL, cached_tokens INTEGER NOT NULL,
+  seconds REAL NOT NULL, cost REAL, answer TEXT,
+  UNIQUE (tenant, owner, id)
+);
+CREATE INDEX calls_day ON calls (tenant, at);
+CREATE INDEX calls_waiting ON calls (tenant, owner, op, job, stage) WHERE answer IS NOT NULL;
+
 -- Receipts of erasures: counts only, nothing of the subject.
 CREATE TABLE erasures (
   tenant TEXT NOT NULL, id TEXT NOT NULL, at INTEGER NOT NULL, counts TEXT NOT NULL, PRIMARY KEY (tenant, id)

@@ -22,7 +22,8 @@ TRUTH = (
     "served",
 )
 DERIVED = ("units", "postings", "vectors", "next_vectors")
-OWNED = TRUTH + DERIVED
+ACCOUNTS = ("calls",)  # what work cost here: erased with its owner, no part of an export
+OWNED = TRUTH + DERIVED + ACCOUNTS
 
 
 def reindex_mark(tenant: str) -> str:

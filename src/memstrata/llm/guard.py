@@ -1,0 +1,91 @@
+"""What stands before every language model: a limit of calls at once, a time limit, and a rest after failures."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from dataclasses import dataclass, field
+
+from memstrata.errors import LLMUnavailableError
+from memstrata.llm.base import LLM, Completion, Profile, Request
+
+log = logging.getLogger("memstrata")
+
+FAILURES = 3  # in a row, after which the model is given a rest
+REST_SECONDS, LONGEST_REST = 15.0, 600.0  # doubled at each failure that follows
+TRIES = 3  # of a call inside an implementation, which the time limit has to cover
+
+
+@dataclass(slots=True)
+class Guard:
+    """Calls one model for many.
+
+    The circuit breaker: after `FAILURES` calls in a row that found the model unavailable, or as long as it asked for in
+    Retry-After, nothing is sent; then one call tries, and only when it succeeds do the others follow. What is not sent
+    costs no attempt of its job.
+    """
+
+    llm: LLM
+    concurrency: int = 4
+    timeout: float = 120.0
+    _slots: asyncio.Semaphore = field(init=False)
+    _failures: int = field(default=0, init=False)
+    _rests_until: float = field(default=0.0, init=False)
+    _probing: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        self._slots = asyncio.Semaphore(self.concurrency)
+
+    @property
+    def name(self) -> str:
+        return self.llm.name
+
+    @property
+    def profile(self) -> Profile:
+        return self.llm.profile
+
+    def resting(self) -> float:
+        """Seconds until the model may be asked again; 0 when it may be asked now."""
+        return max(0.0, self._rests_until - time.monotonic())
+
+    async def complete(self, request: Request) -> tuple[Completion, float]:
+        """The model's completion and the seconds it took. Raises what `LLM.complete` raises."""
+        async with self._slots:
+            self._check()
+            self._probing = self._failures >= FAILURES
+            started = time.monotonic()
+            try:
+                async with asyncio.timeout(self.timeout * TRIES):
+                    completion = await self.llm.complete(request)
+            except TimeoutError as error:
+                timeout = LLMUnavailableError(f"{self.name}: no answer within {self.timeout * TRIES:g} s")
+                self._failed(timeout)
+                raise timeout from error
+            except LLMUnavailableError as error:
+                self._failed(error)
+                raise
+            finally:
+                self._probing = False
+            self._failures = 0
+            return completion, time.monotonic() - started
+
+    async def close(self) -> None:
+        await self.llm.close()
+
+    def _check(self) -> None:
+        wait = self.resting()
+        if wait > 0 or self._probing:
+            raise LLMUnavailableError(
+                f"{self.name} is given a rest after {self._failures} failures",
+                retry_after=max(wait, 1.0),
+                asked=False,
+            )
+
+    def _failed(self, error: LLMUnavailableError) -> None:
+        self._failures += 1
+        rest = error.retry_after or 0.0
+        if self._failures >= FAILURES:
+            rest = max(rest, min(LONGEST_REST, REST_SECONDS * 2.0 ** (self._failures - FAILURES)))
+            log.warning("the language model failed %d times in a row: it rests for %.0f s", self._failures, rest)
+        self._rests_until = max(self._rests_until, time.monotonic() + rest)

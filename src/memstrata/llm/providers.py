@@ -1,0 +1,138 @@
+"""Language models behind an API, through pydantic-ai's direct interface: one request, no agent.
+
+It was chosen over a client for each provider (four vocabularies of errors, usage and schemas to translate here) and
+over instructor (which asks again by itself, so that calls are no longer counted here). It maps every provider's errors
+to classes with `retry_after`, normalises usage with cached tokens, and knows prices without a network.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from memstrata.embed.base import require
+from memstrata.errors import ClosedError, LLMRefusedError, LLMUnavailableError, MissingExtraError, SettingsError
+from memstrata.llm.base import Completion, Profile, Request, Usage
+
+if TYPE_CHECKING:
+    from pydantic_ai.exceptions import ModelAPIError
+    from pydantic_ai.messages import ModelResponse
+    from pydantic_ai.models import Model
+
+RETRIES = 2  # of the provider's client, which waits as Retry-After says; longer waits are the job queue's
+EXTRA = {"openai": "llm", "anthropic": "llm", "google": "llm-google", "bedrock": "llm-bedrock"}
+PLACEHOLDER_KEY = "none"  # the library insists on a key; a server of one's own ignores it
+
+
+class ProviderLLM:
+    """A model of OpenAI (or any endpoint that speaks its chat protocol), Anthropic, Google or Bedrock.
+
+    The key is read from the environment by the library when the model is made; it is kept nowhere else. The answer is
+    held to the schema where the model can do that; elsewhere the instructions ask for it.
+    """
+
+    def __init__(
+        self, provider: str, model: str, *, base_url: str | None = None, profile: Profile = "full", timeout: float
+    ) -> None:
+        require("pydantic_ai", f"the language model {provider}:{model}", EXTRA[provider])
+        self.name = f"{provider}:{model}"
+        self.profile: Profile = profile
+        self._timeout = timeout
+        self._model: Model[Any] | None = _model(provider, model, base_url)
+
+    async def complete(self, request: Request) -> Completion:
+        """See `LLM.complete`."""
+        from pydantic_ai.direct import model_request
+        from pydantic_ai.exceptions import ModelAPIError, UnexpectedModelBehavior, UserError
+        from pydantic_ai.messages import ModelRequest
+        from pydantic_ai.settings import ModelSettings
+
+        if self._model is None:
+            raise ClosedError("this language model is closed")
+        settings = ModelSettings(
+            max_tokens=request.max_tokens,
+            temperature=0.0,
+            max_retries=RETRIES,
+            timeout=self._timeout,
+            request_timeout=self._timeout * (1 + RETRIES),
+            cache={"messages": False},
+        )
+        try:
+            response = await model_request(
+                self._model,
+                [ModelRequest.user_text_prompt(request.text, instructions=request.instructions)],
+                model_settings=settings,
+                model_request_parameters=self._parameters(request),
+            )
+        except ModelAPIError as error:
+            raise self._told(error) from error
+        except (UnexpectedModelBehavior, UserError) as error:  # a content filter, no choices, an unsupported setting
+            raise LLMRefusedError(f"{self.name}: {_line(error)}") from error
+        return _completion(response)
+
+    async def close(self) -> None:
+        """See `LLM.close`."""
+        model, self._model = self._model, None
+        client = getattr(model, "client", None)
+        close = getattr(client, "close", None)
+        if close is not None and hasattr(client, "with_options"):  # the OpenAI and Anthropic clients hold connections
+            await close()
+
+    def _parameters(self, request: Request) -> Any:
+        from pydantic_ai.models import ModelRequestParameters
+        from pydantic_ai.output import OutputObjectDefinition
+
+        assert self._model is not None
+        if not self._model.profile.get("supports_json_schema_output", False):
+            return ModelRequestParameters()
+        answer = OutputObjectDefinition(json_schema=dict(request.schema), name=request.name)
+        return ModelRequestParameters(output_mode="native", output_object=answer, allow_text_output=True)
+
+    def _told(self, error: ModelAPIError) -> LLMRefusedError | LLMUnavailableError:
+        """A provider's error as one of ours: is it of use to try again?"""
+        from pydantic_ai import exceptions as kinds
+
+        message = f"{self.name}: {type(error).__name__}: {_line(error)}"
+        if isinstance(error, (kinds.ModelRequestRejectedError, kinds.ModelQuotaExceededError)):
+            return LLMRefusedError(message)
+        return LLMUnavailableError(message, retry_after=error.retry_after)
+
+
+def _model(provider: str, model: str, base_url: str | None) -> Model[Any]:
+    """The library's model. Raises SettingsError or MissingExtraError with what is missing."""
+    try:
+        from pydantic_ai.exceptions import UserError
+        from pydantic_ai.models import infer_model
+
+        try:
+            if provider != "openai":
+                return infer_model(f"{provider}:{model}")
+            from pydantic_ai.models.openai import OpenAIChatModel
+            from pydantic_ai.providers.openai import OpenAIProvider
+
+            base_url = base_url or os.environ.get("OPENAI_BASE_URL")
+            key = os.environ.get("OPENAI_API_KEY") or (PLACEHOLDER_KEY if base_url else None)
+            return OpenAIChatModel(model, provider=OpenAIProvider(base_url=base_url, api_key=key))
+        except UserError as error:
+            raise SettingsError(f"{provider}:{model}: {_line(error)}") from error
+    except ImportError as error:
+        raise MissingExtraError(f"the language model {provider}:{model}", EXTRA[provider]) from error
+
+
+def _completion(response: ModelResponse) -> Completion:
+    from pydantic_ai.messages import TextPart
+
+    used = response.usage
+    text = "".join(part.content for part in response.parts if isinstance(part, TextPart))
+    usage = Usage(
+        used.input_tokens,
+        used.output_tokens,
+        used.cache_read_tokens,
+        None if used.cost is None else float(used.cost),
+    )
+    return Completion(text, usage, complete=response.finish_reason != "length")
+
+
+def _line(error: Exception) -> str:
+    """An error's message in one line, short: bodies of answers may quote the prompt."""
+    return " ".join(str(error).split())[:200]
