@@ -454,3 +454,12 @@ def test_an_empty_database_of_another_program_is_refused_by_its_version(tmp_path
     with pytest.raises(StoreFormatError, match="another program"):
         SqliteStore(path)
     assert path.read_bytes() == before
+
+
+async def test_work_that_need_not_wait_for_the_disk_is_seen_like_any_other(store: Store) -> None:
+    await store.write(put("a"), durable=False)
+    assert await store.read(keys) == ["a"]
+    with pytest.raises(ValueError, match="no"):
+        await store.write(lambda db: (put("b")(db), int("no")), durable=False)
+    await asyncio.gather(store.write(put("c")), store.write(put("d"), durable=False))
+    assert await store.read(keys) == ["a", "c", "d"]

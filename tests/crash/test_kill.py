@@ -221,7 +221,7 @@ def outcome_of_work(path: Path) -> dict[str, list[Any]]:
         "decisions": rows(path, "SELECT turn, outcome, score FROM decisions ORDER BY turn, outcome, score"),
         "pages": rows(path, "SELECT no, summary, state, h, cools_at FROM pages ORDER BY no"),
         "units": rows(path, "SELECT kind, count(*) AS n FROM units GROUP BY kind"),
-        "terms": rows(path, "SELECT term, count(*) AS n FROM postings GROUP BY term ORDER BY term"),
+        "terms": rows(path, "SELECT terms, count(*) AS n FROM vectors GROUP BY terms ORDER BY terms"),
     }
 
 

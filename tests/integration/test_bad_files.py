@@ -215,7 +215,7 @@ def test_check_tells_damage(filled: Path, tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     shutil.copy(filled, path)
     with closing(sqlite3.connect(path)) as db:
-        (page,) = db.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'postings'").fetchone()
+        (page,) = db.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'vectors'").fetchone()
         (size,) = db.execute("PRAGMA page_size").fetchone()
     with path.open("r+b") as file:
         file.seek((page - 1) * size)

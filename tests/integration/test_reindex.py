@@ -52,7 +52,7 @@ def test_reindexing_changes_no_answer(tmp_path: Path, past: SimpleNamespace) -> 
         assert steps == [("owners", n, 3) for n in (1, 2, 3)]
         assert past.answers(memory) == before
         assert memory.check() == ()
-        for table in ("units", "postings", "vectors"):
+        for table in ("units", "vectors"):
             sql(memory, f"DELETE FROM {table}")
         assert memory.check()
         memory.reindex()
@@ -85,9 +85,9 @@ def test_check_names_what_is_wrong(past: SimpleNamespace) -> None:
         past.live(memory, clock)
         assert memory.check() == ()
         for statement, table, derived in (
-            ("DELETE FROM postings WHERE owner = 'u:ana' AND unit = 3", "postings", True),
-            ("INSERT INTO postings VALUES ('default', 'u:ana', 'zzz', 4, 0)", "postings", True),
-            ("INSERT INTO postings VALUES ('default', 'u:ana', 'zzz', 9999, 0)", "postings", True),
+            ("UPDATE vectors SET terms = '' WHERE owner = 'u:ana' AND unit = 3", "vectors", True),
+            ("UPDATE vectors SET terms = terms || ' zzz' WHERE owner = 'u:ana' AND unit = 4", "vectors", True),
+            ("INSERT INTO vectors VALUES ('default', 'u:ana', 9999, 0, 'm', 1, 0, 'zzz', x'00')", "vectors", True),
             ("DELETE FROM vectors WHERE owner = 'u:ana' AND unit = 5", "vectors", True),
             ("UPDATE vectors SET model = 'x' WHERE owner = 'u:bob' AND unit = 1", "vectors", True),
             ("DELETE FROM units WHERE owner = 'u:ana' AND no = 6", "units", True),

@@ -139,7 +139,7 @@ def _vectors(bench: Any) -> list[dict[str, Any]]:
 
 
 def _terms(bench: Any) -> list[dict[str, Any]]:
-    return bench.rows("SELECT term, unit, chunk FROM postings ORDER BY term, unit, chunk")
+    return bench.rows("SELECT terms, unit, chunk FROM vectors ORDER BY unit, chunk")
 
 
 def _ranking(bench: Any, query: str) -> list[tuple[str, float]]:

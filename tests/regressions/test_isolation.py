@@ -175,7 +175,7 @@ def test_without_a_scope_it_is_an_error(bench: Any, call: str) -> None:
 # fmt: off
 ALL_TABLES = (
     "owners", "scopes", "sessions", "turns", "pages", "notes", "evidence", "links", "names", "decisions", "operations",
-    "changes", "jobs", "served", "units", "postings", "vectors",
+    "changes", "jobs", "served", "units", "vectors",
 )
 # fmt: on
 

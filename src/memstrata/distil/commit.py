@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from memstrata.distil.plan import Plan
-from memstrata.index.units import Document, IndexWriter, Vectors, document_of
+from memstrata.index.units import Document, IndexWriter, Vectors
 from memstrata.journal.recorder import Recorder
 from memstrata.settings import Settings
-from memstrata.store.base import Row
-from memstrata.store.rows import dump, insert, note_of, note_row, to_us
+from memstrata.store.rows import dump, insert, note_row, to_us
 from memstrata.text.names import name_key
 from memstrata.text.tokens import statement_key
 from memstrata.tiers.fade import forgets_us, rate_of, refresh_weight
@@ -91,9 +90,7 @@ def _update_note(
 ) -> None:
     """Write what the plan changed of an existing note, as a revision; its vectors go in the same commit."""
     if note.id in plan.re_embedded:
-        row = rec.select("notes", (note.no,))
-        if row is not None:
-            writer.put(embedded[note.id].document, embedded[note.id].vectors, old=document_of_row(row))
+        writer.put(embedded[note.id].document, embedded[note.id].vectors)
     if note.id in plan.changed:
         rec.update(
             "notes",
@@ -108,10 +105,6 @@ def _update_note(
         )
     if note.id in plan.refreshed:
         refresh_weight(rec, note.no, note.kind, note.pinned, settings)
-
-
-def document_of_row(row: Row) -> Document:
-    return document_of(note_of(row))
 
 
 def _add_evidence(rec: Recorder, plan: Plan, numbers: Mapping[str, int]) -> None:

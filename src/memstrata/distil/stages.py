@@ -1,6 +1,7 @@
 """The queued stages: index the turns, summarise and draft a page, distil a page that cooled.
 
-Each reads, then calls models, then commits in one transaction; a page that changed in between is planned again.
+Each reads, then calls models, then commits in one transaction; a page that changed in between is planned again. What
+the queue can do again after a loss of power does not wait for the disk; a `remember` does, since its caller waits.
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ import orjson
 
 from memstrata._version import __version__
 from memstrata.distil.commit import Embedded, Stale, commit_plan
-from memstrata.distil.knowledge import known_around
+from memstrata.distil.knowledge import Known, known_around
 from memstrata.distil.plan import Occasion, Plan, make_plan
+from memstrata.distil.spending import spent_by
+from memstrata.embed.base import sound
 from memstrata.engine import Engine
 from memstrata.extract.candidates import draft
 from memstrata.extract.summary import summarise
 from memstrata.extract.whole import whole
+from memstrata.gate.budget import Spent
 from memstrata.index.units import (
     Document,
     IndexWriter,
@@ -59,7 +63,7 @@ def scope_of_job(job: Job) -> Scope:
 async def embed_documents(engine: Engine, documents: Sequence[Document]) -> list[Embedded]:
     """The vectors of documents, one call to the embedder for all."""
     texts = [text for document in documents for text in document.dense]
-    vectors = await engine.embedder.embed(texts)
+    vectors = sound(await engine.embedder.embed(texts), texts, engine.embedder)
     embedded, start = [], 0
     for document in documents:
         end = start + len(document.dense)
@@ -122,7 +126,7 @@ async def run_index(engine: Engine, jobs: Sequence[Job]) -> None:
         save_counters(db, *key, counters)
         complete(db, mine)
 
-    await engine.store.write(write)
+    await engine.store.write(write, durable=False)
 
 
 # page -----------------------------------------------------------------------------------------------------------------
@@ -150,7 +154,7 @@ async def run_page(engine: Engine, job: Job) -> None:
     """Summary, its vectors, and the drafts of a new page."""
     page = await engine.store.read(lambda db: read_page(db, job))
     if page is None:
-        await engine.store.write(lambda db: complete(db, [job]))
+        await engine.store.write(lambda db: complete(db, [job]), durable=False)
         return
     summary = summarise(page.turns)
     drafts = draft(page.turns, before=page.before, after=page.after, served=page.served)
@@ -166,7 +170,7 @@ async def run_page(engine: Engine, job: Job) -> None:
         rec.finish({"job": job.no}, Receipt(operation, "page", now, counts={"drafts": len(drafts)}))
         complete(db, [job])
 
-    await engine.store.write(write)
+    await engine.store.write(write, durable=False)
 
 
 def _scope_of_page(job: Job, row: Row) -> Scope:
@@ -181,7 +185,7 @@ async def run_distill(engine: Engine, job: Job) -> None:
     """The candidates of a cooled page pass the gate; what is admitted becomes linked notes."""
     page = await engine.store.read(lambda db: read_page(db, job))
     if page is None:
-        await engine.store.write(lambda db: complete(db, [job]))
+        await engine.store.write(lambda db: complete(db, [job]), durable=False)
         return
     drafts = page.row["drafts"]
     candidates = (
@@ -212,7 +216,7 @@ async def run_distill(engine: Engine, job: Job) -> None:
         rec.finish({"job": job.no}, receipt)
         complete(db, [job])
 
-    await plan_and_commit(engine, scope, candidates, sources, occasion, write)
+    await plan_and_commit(engine, scope, candidates, sources, occasion, write, durable=False)
 
 
 # remember -------------------------------------------------------------------------------------------------------------
@@ -224,7 +228,7 @@ async def run_remember(engine: Engine, job: Job) -> None:
     no, operation = job.payload["turn"], job.payload["operation"]
     turns = await engine.store.read(lambda db: turns_by_no(db, key, [no]))
     if no not in turns:
-        await engine.store.write(lambda db: complete(db, [job]))
+        await engine.store.write(lambda db: complete(db, [job]), durable=False)
         return
     turn = turns[no]
     candidate = whole(turn, kind=job.payload["kind"], tags=job.payload["tags"])
@@ -252,11 +256,18 @@ async def run_remember(engine: Engine, job: Job) -> None:
         rec.finish({}, replace(stored, counts=counts_of(plan)))
         complete(db, [job])
 
-    await plan_and_commit(engine, scope, [candidate], {no: turn}, occasion, write)
+    await plan_and_commit(engine, scope, [candidate], {no: turn}, occasion, write, durable=True)
 
 
-def versions(engine: Engine) -> dict[str, str]:
-    return {"memstrata": __version__, "embedder": engine.embedder.name, "extraction": "offline"}
+def versions(engine: Engine) -> dict[str, str | None]:
+    """What a decision was taken with. `model` and `prompt` are those of an LLM: None where there is none."""
+    return {
+        "memstrata": __version__,
+        "embedder": engine.embedder.name,
+        "extraction": "offline",
+        "model": None,
+        "prompt": None,
+    }
 
 
 def counts_of(plan: Plan) -> dict[str, int]:
@@ -273,6 +284,8 @@ async def plan_and_commit(
     sources: Mapping[int, Turn],
     occasion: Occasion,
     write: Callable[[Db, Plan, Mapping[str, Embedded], int], None],
+    *,
+    durable: bool,
 ) -> Plan:
     """Plan on a snapshot, embed, commit; start again from scoring when the notes changed in between."""
     embedded = await embed_candidates(engine, candidates)
@@ -281,7 +294,7 @@ async def plan_and_commit(
             engine, scope, candidates, embedded, sources, occasion
         )
         try:
-            await engine.store.write(lambda db: write(db, plan, vectors, notes_changed))  # noqa: B023
+            await engine.store.write(lambda db: write(db, plan, vectors, notes_changed), durable=durable)  # noqa: B023
         except Stale:
             continue
         return plan
@@ -300,8 +313,14 @@ async def make_plan_on_snapshot(
     index = engine.index(scope)
     vectors = _first_vectors(embedded, engine.embedder.dim)
     key = (scope.tenant, scope.owner)
-    known = await engine.store.read(lambda db: known_around(db, index, key, scope.agent or "", candidates, vectors))
-    plan = make_plan(candidates, vectors, known, sources, occasion, engine.policy, engine.settings)
+    policy = engine.policy.for_scope(scope)
+
+    def read(db: Db) -> tuple[Known, Spent | None]:
+        known = known_around(db, index, key, scope.agent or "", candidates, vectors)
+        return known, spent_by(db, key, policy.budget, candidates)
+
+    known, spent = await engine.store.read(read)
+    plan = make_plan(candidates, vectors, known, sources, occasion, policy, engine.settings, spent)
     by_text = {item.document.dense: item for item in embedded}
     wanted = {**plan.notes, **{note_id: plan.updated[note_id] for note_id in plan.re_embedded & plan.updated.keys()}}
     documents = {note_id: document_of(note) for note_id, note in wanted.items()}

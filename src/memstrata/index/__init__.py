@@ -1,1 +1,1 @@
-"""What is searched: units, postings and vectors, all rebuilt from the tables of the truth."""
+"""What is searched: units with their terms and vectors, all rebuilt from the tables of the truth."""

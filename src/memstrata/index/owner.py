@@ -7,6 +7,7 @@ that keeping up costs what is new, not what is stored.
 from __future__ import annotations
 
 import threading
+from array import array
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -51,8 +52,10 @@ class OwnerIndex:
         self._unit_of_ref: dict[tuple[int, int], int] = {}
         self.turns_of_note: dict[int, tuple[int, ...]] = {}
         self.notes_of_turn: dict[int, list[int]] = {}
-        self._postings: dict[str, Ints] = {}
+        self._terms: list[str] = []  # of each row
+        self._rows_of_term: dict[str, array[int]] = {}
         self._first_rows: Ints | None = None
+        self._several: Ints | None = None
         self._order: TurnOrder | None = None
         self._pairs: tuple[Ints, Ints] | None = None
         self._successors: tuple[Ints, Ints] | None = None
@@ -110,6 +113,13 @@ class OwnerIndex:
             self._first_rows = np.zeros(self.count + 1, dtype=np.int64)
             self._first_rows[self.unit_of_row[::-1]] = np.arange(self.rows)[::-1]  # the last to be written stays
         return self._first_rows
+
+    def rows_of_several(self) -> Ints:
+        """The rows of units that have more than one."""
+        if self._several is None:
+            counts = np.bincount(self.unit_of_row, minlength=self.count + 1)
+            self._several = np.flatnonzero(counts[self.unit_of_row] > 1)
+        return self._several
 
     @property
     def flags(self) -> NDArray[np.int8]:
@@ -178,21 +188,9 @@ class OwnerIndex:
             found.append(best)
         return found
 
-    def postings(self, db: Db, term: str) -> Ints:
-        """The rows that hold a term; kept until something changes."""
-        known = self._postings.get(term)
-        if known is None:
-            found = db.all(
-                "SELECT unit, chunk FROM postings WHERE tenant = ? AND owner = ? AND term = ?",
-                (self.tenant, self.owner, term),
-            )
-            rows = [
-                held[row["chunk"]]
-                for row in found
-                if (held := self._rows_of_unit.get(row["unit"])) is not None and row["chunk"] < len(held)
-            ]
-            known = self._postings[term] = np.array(rows, dtype=np.int64)
-        return known
+    def postings(self, term: str) -> Ints:
+        """The rows that hold a term."""
+        return np.array(self._rows_of_term.get(term, ()), dtype=np.int64)
 
     # keeping up -------------------------------------------------------------------------------------------------------
 
@@ -205,8 +203,7 @@ class OwnerIndex:
             self.epoch = epoch
         if changed == self.changed:
             return
-        self._postings.clear()
-        self._first_rows = self._order = self._pairs = self._successors = None
+        self._first_rows = self._several = self._order = self._pairs = self._successors = None
         units = self._load_units(db)
         self._load_vectors(db, units)
         self.changed = changed
@@ -309,7 +306,7 @@ class OwnerIndex:
         wanted = [unit for kind, units in loaded.items() for unit, is_new in units if is_new or kind != TURN]
         for row in select_in(
             db,
-            "SELECT unit, chunk, flags, vector FROM vectors WHERE tenant = ? AND owner = ? AND unit IN ({marks})"
+            "SELECT unit, chunk, flags, terms, vector FROM vectors WHERE tenant = ? AND owner = ? AND unit IN ({marks})"
             " ORDER BY unit, chunk",
             (self.tenant, self.owner),
             wanted,
@@ -323,11 +320,24 @@ class OwnerIndex:
         if chunk == 0 and rows:  # a new version: its first row is used again, the others point at nothing
             for stale in rows[1:]:
                 self._unit_of_row[stale] = 0
+                self._put_terms(stale, "")
             del rows[1:]
         at = rows[0] if chunk == 0 and rows else self._new_row(rows)
         self._vectors[at] = vector
         self._sketches[at] = sketch(vector[None, :])[0]
         self._unit_of_row[at], self._flags[at] = unit, row["flags"]
+        self._put_terms(at, row["terms"])
+
+    def _put_terms(self, row: int, terms: str) -> None:
+        known = self._terms[row]
+        if terms == known:
+            return
+        self._terms[row] = terms
+        old, new = known.split(), terms.split()
+        for term in set(old).difference(new):
+            self._rows_of_term[term].remove(row)
+        for term in set(new).difference(old) if old else new:
+            self._rows_of_term.setdefault(term, array("q")).append(row)
 
     def _new_row(self, rows: list[int]) -> int:
         if self.rows == len(self._vectors):
@@ -336,5 +346,6 @@ class OwnerIndex:
                 setattr(self, name, np.concatenate([held, np.zeros_like(held)]))
         at = self.rows
         self.rows += 1
+        self._terms.append("")
         rows.append(at)
         return at

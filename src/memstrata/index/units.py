@@ -1,4 +1,4 @@
-"""Writing the derived tables: one unit for each note, page and turn, its terms and its vectors."""
+"""Writing the derived tables: one unit for each note, page and turn, with the terms and the vector of each chunk."""
 
 from __future__ import annotations
 
@@ -30,13 +30,10 @@ class Document:
     lexical: tuple[str, ...]
     speaker: str | None = None
 
-    def chunk_terms(self) -> list[frozenset[str]]:
-        """The terms of each chunk."""
-        return [frozenset(terms(text)) for text in self.lexical]
-
-    def places(self) -> frozenset[tuple[str, int]]:
-        """Each term with the number of a chunk that has it."""
-        return frozenset((term, chunk) for chunk, found in enumerate(self.chunk_terms()) for term in found)
+    def chunk_terms(self) -> list[str]:
+        """The terms of each chunk, sorted, with spaces between; a chunk may have none."""
+        found = [" ".join(sorted(set(terms(text)))) for text in self.lexical]
+        return found + [""] * (len(self.dense) - len(found))
 
 
 def turn_document(turn: Turn) -> Document:
@@ -75,8 +72,8 @@ class IndexWriter:
     model: str
     counters: Counters
 
-    def put(self, document: Document, vectors: Vectors, *, old: Document | None = None) -> int:
-        """Index a document, in place of `old` where the unit exists; returns the unit's number."""
+    def put(self, document: Document, vectors: Vectors) -> int:
+        """Index a document, in place of what the unit was; returns the unit's number."""
         key = (self.tenant, self.owner)
         row = self.db.one(
             "SELECT no FROM units WHERE tenant = ? AND owner = ? AND kind = ? AND ref = ?",
@@ -97,10 +94,9 @@ class IndexWriter:
                 (length, self.counters.changed, *key, unit),
             )
             self.db.run("DELETE FROM vectors WHERE tenant = ? AND owner = ? AND unit = ?", (*key, unit))
-        self._put_postings(unit, document, old if row is not None else None)
         self.db.many(
-            "INSERT INTO vectors (tenant, owner, unit, chunk, model, dim, flags, vector)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO vectors (tenant, owner, unit, chunk, model, dim, flags, terms, vector)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [
                 (
                     *key,
@@ -109,40 +105,24 @@ class IndexWriter:
                     self.model,
                     vector.shape[0],
                     flags_of(text, document.speaker),
+                    found,
                     vector.astype("<f4").tobytes(),
                 )
-                for chunk, (text, vector) in enumerate(zip(document.dense, vectors, strict=True))
+                for chunk, (text, found, vector) in enumerate(
+                    zip(document.dense, document.chunk_terms(), vectors, strict=True)
+                )
             ],
         )
         return unit
 
-    def drop(self, document: Document) -> None:
+    def drop(self, kind: int, ref: int) -> None:
         """Remove a unit with its terms and vectors."""
         key = (self.tenant, self.owner)
         row = self.db.one(
-            "SELECT no FROM units WHERE tenant = ? AND owner = ? AND kind = ? AND ref = ?",
-            (*key, document.kind, document.ref),
+            "SELECT no FROM units WHERE tenant = ? AND owner = ? AND kind = ? AND ref = ?", (*key, kind, ref)
         )
         if row is None:
             return
-        self._drop_postings(row["no"], document)
         self.db.run("DELETE FROM vectors WHERE tenant = ? AND owner = ? AND unit = ?", (*key, row["no"]))
         self.db.run("DELETE FROM units WHERE tenant = ? AND owner = ? AND no = ?", (*key, row["no"]))
         self.counters.epoch += 1  # readers load the owner anew
-
-    def _put_postings(self, unit: int, document: Document, old: Document | None) -> None:
-        """Write the terms of a unit; of one that had others, what differs."""
-        new, gone = document.places(), old.places() if old is not None else frozenset()
-        statements = (
-            ("DELETE FROM postings WHERE tenant = ? AND owner = ? AND term = ? AND unit = ? AND chunk = ?", gone - new),
-            ("INSERT INTO postings (tenant, owner, term, unit, chunk) VALUES (?, ?, ?, ?, ?)", new - gone),
-        )
-        for sql, places in statements:
-            if places:
-                self.db.many(sql, [(self.tenant, self.owner, term, unit, chunk) for term, chunk in sorted(places)])
-
-    def _drop_postings(self, unit: int, document: Document) -> None:
-        self.db.many(
-            "DELETE FROM postings WHERE tenant = ? AND owner = ? AND term = ? AND unit = ?",
-            [(self.tenant, self.owner, term, unit) for term in frozenset().union(*document.chunk_terms())],
-        )

@@ -67,37 +67,26 @@ def _units(db: Db, key: Key, sources: Sources) -> Found:
     for kind, ref in sorted(units.keys() - documents.keys() - undone):
         yield "units", f"{UNIT_NAMES[kind]} {ref}", "stands for nothing"
     numbers = set(units.values())
-    terms: dict[int, set[tuple[int, str]]] = defaultdict(set)
-    for row in _rows(db, "postings", key):
-        terms[row["unit"]].add((row["chunk"], row["term"]))
     vectors: dict[int, dict[int, Row]] = defaultdict(dict)
     for row in _rows(db, "vectors", key):
         vectors[row["unit"]][row["chunk"]] = row
-    for table, held in (("postings", terms.keys()), ("vectors", vectors.keys())):
-        for unit in sorted(held - numbers):
-            yield table, f"unit {unit}", "belong to no unit"
+    for unit in sorted(vectors.keys() - numbers):
+        yield "vectors", f"unit {unit}", "belong to no unit"
     model = db.one("SELECT value FROM meta WHERE key = 'embedder'")
     for where in sorted(documents.keys() & units.keys()):
         unit = units[where]
         name = f"{UNIT_NAMES[where[0]]} {where[1]}"
-        yield from _terms(documents[where], terms[unit], name)
         yield from _vectors(documents[where], vectors[unit], name, model["value"] if model else None)
-
-
-def _terms(document: Document, held: set[tuple[int, str]], name: str) -> Found:
-    wanted = {(chunk, term) for chunk, found in enumerate(document.chunk_terms()) for term in found}
-    if missing := wanted - held:
-        yield "postings", name, f"{len(missing)} of {len(wanted)} terms are missing"
-    if extra := held - wanted:
-        yield "postings", name, f"{len(extra)} terms are not in its text"
 
 
 def _vectors(document: Document, held: dict[int, Row], name: str, model: str | None) -> Found:
     if held.keys() != set(range(len(document.dense))):
         yield "vectors", name, f"{len(held)} vectors for {len(document.dense)} chunks"
         return
-    for chunk, text in enumerate(document.dense):
+    for chunk, (text, terms) in enumerate(zip(document.dense, document.chunk_terms(), strict=True)):
         row = held[chunk]
+        if row["terms"] != terms:
+            yield "vectors", name, f"chunk {chunk} has terms that are not those of its text"
         if row["model"] != model:
             yield "vectors", name, f"chunk {chunk} is of model {row['model']!r}, the store's is {model!r}"
         if len(row["vector"]) != 4 * row["dim"]:

@@ -61,7 +61,7 @@ def _waiting_turns(jobs: Sequence[Row]) -> set[int]:
 
 
 def rebuild(engine: Engine, db: Db, scope: Scope, documents: Sequence[Document], vectors: VectorsOf) -> None:
-    """Write an owner's units, postings and vectors anew, in the caller's transaction.
+    """Write an owner's units and vectors anew, in the caller's transaction.
 
     Known units keep their numbers. `vectors` has those of every document.
     """
@@ -69,8 +69,7 @@ def rebuild(engine: Engine, db: Db, scope: Scope, documents: Sequence[Document],
     counters = load_counters(db, *key)
     counters.changed += 1
     counters.epoch += 1  # readers load the owner anew
-    for table in ("postings", "vectors"):
-        db.run(f"DELETE FROM {table} WHERE tenant = ? AND owner = ?", key)
+    db.run("DELETE FROM vectors WHERE tenant = ? AND owner = ?", key)
     wanted = {(document.kind, document.ref) for document in documents}
     for row in db.all("SELECT no, kind, ref FROM units WHERE tenant = ? AND owner = ?", key):
         if (row["kind"], row["ref"]) not in wanted:

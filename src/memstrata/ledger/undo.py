@@ -176,9 +176,8 @@ def _reindex(engine: Engine, rec: Recorder, embedded: Sequence[Embedded]) -> Non
     if not embedded:
         return
     writer = writer_for(engine, rec.db, rec.scope, rec.counter)
-    current = notes_by_no(rec.db, rec.key, [item.document.ref for item in embedded], texts=False)
     for item in embedded:
-        writer.put(item.document, item.vectors, old=document_of(current[item.document.ref]))
+        writer.put(item.document, item.vectors)
 
 
 def _restore(engine: Engine, rec: Recorder, change: Row) -> None:

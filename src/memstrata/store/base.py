@@ -40,9 +40,11 @@ class Store(Protocol):
         """Run `work` on one consistent snapshot."""
         ...
 
-    async def write(self, work: Callable[[Db], T]) -> T:
+    async def write(self, work: Callable[[Db], T], *, durable: bool = True) -> T:
         """Run `work` in a transaction of its own; when this returns, it is on the disk.
 
+        `durable=False` is for queued work, which can be done again from what is on the disk: no crash of the process
+        loses it, but a loss of power may, together with all that came after it.
         An exception in `work` undoes all that it did and is raised here.
         """
         ...

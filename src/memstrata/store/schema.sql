@@ -157,7 +157,7 @@ CREATE TABLE erasures (
 -- Derived: rebuilt from the tables above by `reindex` ------------------------------------------------------------------
 
 -- What can be found: kind 0 = note, 1 = page, 2 = turn; `ref` is its number, `length` its words, `changed` the owner's
--- counter at the last write. A unit has one row of terms and one vector for each of its chunks.
+-- counter at the last write.
 CREATE TABLE units (
   tenant TEXT NOT NULL, owner TEXT NOT NULL, no INTEGER NOT NULL, kind INTEGER NOT NULL, ref INTEGER NOT NULL,
   length INTEGER NOT NULL, changed INTEGER NOT NULL,
@@ -166,15 +166,11 @@ CREATE TABLE units (
 CREATE UNIQUE INDEX units_ref ON units (tenant, owner, kind, ref);
 CREATE INDEX units_changed ON units (tenant, owner, kind, changed);
 
-CREATE TABLE postings (
-  tenant TEXT NOT NULL, owner TEXT NOT NULL, term TEXT NOT NULL, unit INTEGER NOT NULL, chunk INTEGER NOT NULL,
-  PRIMARY KEY (tenant, owner, term, unit, chunk)
-) WITHOUT ROWID;
-
+-- One row for each chunk of a unit. `terms`: its index terms, sorted, with spaces between; readers invert them.
 -- flags: 1 = the chunk has a time word, 2 = a proper noun, 4 = a question.
 CREATE TABLE vectors (
   tenant TEXT NOT NULL, owner TEXT NOT NULL, unit INTEGER NOT NULL, chunk INTEGER NOT NULL,
-  model TEXT NOT NULL, dim INTEGER NOT NULL, flags INTEGER NOT NULL, vector BLOB NOT NULL,
+  model TEXT NOT NULL, dim INTEGER NOT NULL, flags INTEGER NOT NULL, terms TEXT NOT NULL, vector BLOB NOT NULL,
   UNIQUE (tenant, owner, unit, chunk)
 );
 

@@ -25,6 +25,9 @@ from memstrata.errors import ClosedError, StoreBusyError, StoreError, StoreForma
 from memstrata.store.base import Db, Row
 
 T = TypeVar("T")
+Writing = tuple[
+    Callable[[Db], Any], Future[Any], bool
+]  # what to do, where the result goes, whether to wait for the disk
 SCHEMA_VERSION = 1
 APPLICATION_ID = 0x6D737472  # "mstr": tells our files from other SQLite databases
 BUSY_SECONDS = 30.0
@@ -129,6 +132,7 @@ class SqliteStore:
         self._readers: list[sqlite3.Connection] = []
         self._guard = threading.Lock()
         self._closed = False
+        self._durable = True
         with typed_errors(self.path):
             self._writer = _connect(self._target)
             try:
@@ -136,7 +140,7 @@ class SqliteStore:
             except (sqlite3.Error, StoreError):
                 self._writer.close()
                 raise
-        self._queue: queue.SimpleQueue[tuple[Callable[[Db], Any], Future[Any]] | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[Writing | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._write_loop, name="memstrata-writer", daemon=True)
         self._thread.start()
         # Shared-cache readers would meet table locks, so an in-memory store reads through its writer.
@@ -172,7 +176,7 @@ class SqliteStore:
 
     async def read(self, work: Callable[[Db], T]) -> T:
         if self._pool is None:
-            return await self._submit(lambda db: self._read_only(work, db))
+            return await self._submit(lambda db: self._read_only(work, db), durable=False)
         with self._guard:
             if self._closed:
                 raise ClosedError
@@ -205,15 +209,15 @@ class SqliteStore:
 
     # writing ----------------------------------------------------------------------------------------------------------
 
-    async def write(self, work: Callable[[Db], T]) -> T:
-        return await self._submit(work)
+    async def write(self, work: Callable[[Db], T], *, durable: bool = True) -> T:
+        return await self._submit(work, durable)
 
-    async def _submit(self, work: Callable[[Db], T]) -> T:
+    async def _submit(self, work: Callable[[Db], T], durable: bool) -> T:
         future: Future[T] = Future()
         with self._guard:
             if self._closed:
                 raise ClosedError
-            self._queue.put((work, future))
+            self._queue.put((work, future, durable))
         # A caller that is cancelled does not withdraw its write: it is on its way to the disk.
         return await asyncio.shield(asyncio.wrap_future(future))
 
@@ -234,14 +238,15 @@ class SqliteStore:
             if stop:
                 return
 
-    def _commit(self, batch: list[tuple[Callable[[Db], Any], Future[Any]]]) -> None:
+    def _commit(self, batch: list[Writing]) -> None:
         """Run a batch in one transaction; every future gets its own result or error after the commit."""
         connection, db = self._writer, SqliteDb(self._writer)
         done: list[tuple[Future[Any], Any, BaseException | None]] = []
         try:
             with typed_errors(self.path):
+                self._sync(any(durable for _, _, durable in batch))
                 connection.execute("BEGIN IMMEDIATE")
-                for work, future in batch:
+                for work, future, _ in batch:
                     connection.execute("SAVEPOINT one")
                     try:
                         with typed_errors(self.path):
@@ -261,7 +266,7 @@ class SqliteStore:
             if connection.in_transaction:
                 with contextlib.suppress(sqlite3.Error):
                     connection.execute("ROLLBACK")
-            for _, future in batch:
+            for _, future, _ in batch:
                 future.set_exception(error)
             return
         for future, result, failure in done:
@@ -269,6 +274,12 @@ class SqliteStore:
                 future.set_result(result)
             else:
                 future.set_exception(failure)
+
+    def _sync(self, durable: bool) -> None:
+        """Whether the next commit waits for the disk. One that does brings all before it to the disk too."""
+        if durable != self._durable:
+            self._writer.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+            self._durable = durable
 
     # upkeep -----------------------------------------------------------------------------------------------------------
 

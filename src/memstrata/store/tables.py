@@ -21,7 +21,7 @@ TRUTH = (
     "jobs",
     "served",
 )
-DERIVED = ("units", "postings", "vectors", "next_vectors")
+DERIVED = ("units", "vectors", "next_vectors")
 ACCOUNTS = ("calls",)  # what work cost here: erased with its owner, no part of an export
 OWNED = TRUTH + DERIVED + ACCOUNTS
 

@@ -84,7 +84,7 @@ async def apply_touches(engine: Engine, touches: list[Touch]) -> None:
         payload = {"touches": [_payload(touch) for touch in touches]}
         rec.finish(payload, Receipt(operation, "touch", rec.now, counts={"recalls": len(touches)}))
 
-    await engine.store.write(write)
+    await engine.store.write(write, durable=False)
 
 
 def apply_touch(engine: Engine, rec: Recorder, touch: Touch) -> None:

@@ -144,7 +144,7 @@ class Worker:
         def take(db: Db) -> bool:
             return lease(db, tenant, owner, self.holder, seconds)
 
-        if not await engine.store.write(take):
+        if not await engine.store.write(take, durable=False):
             return False
         renew_at = time.monotonic() + seconds / 2
         try:
@@ -155,11 +155,11 @@ class Worker:
                     return True
                 _report(progress, job.kind, 1)
                 if time.monotonic() > renew_at:
-                    if not await engine.store.write(take):
+                    if not await engine.store.write(take, durable=False):
                         return True
                     renew_at = time.monotonic() + seconds / 2
         finally:
-            await engine.store.write(lambda db: release(db, tenant, owner, self.holder))
+            await engine.store.write(lambda db: release(db, tenant, owner, self.holder), durable=False)
         return True
 
     async def _run(self, job: Job, done: Done) -> bool:
@@ -176,7 +176,7 @@ class Worker:
         engine, now = self.engine, self.engine.now()
         message = f"{type(error).__name__}: {error}"
         log.warning("job %s of one owner failed, it will be retried: %s", jobs[0].kind, type(error).__name__)
-        await engine.store.write(lambda db: postpone(db, jobs, message, now, engine.settings))
+        await engine.store.write(lambda db: postpone(db, jobs, message, now, engine.settings), durable=False)
 
 
 def _report(progress: Progress | None, kind: str, count: int) -> None:
