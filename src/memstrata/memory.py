@@ -285,7 +285,7 @@ class Memory:
         session_id: str | None = None,
         max_tokens: int = 2000,
         strategy: ContextStrategy = "hybrid",
-        k: int = 20,
+        k: int | None = None,
         now: datetime | str | None = None,
         tz: str | None = None,
         touch: bool = True,
@@ -297,6 +297,8 @@ class Memory:
 
         Strategies: window (the session's last turns), summary (its pages' summaries, from 30 turns on, and the last
         turns), retrieval (recalled memories only), hybrid (last turns, promoted pages, recalled memories), full.
+
+        k: recalled memories, at most; None: the settings `k` or `model_size` say.
         """
         return self._run(
             self._async.context(

@@ -16,6 +16,7 @@ from pydantic_settings import (
 )
 
 from memstrata.errors import SettingsError
+from memstrata.presets import CONTEXT_HITS, LEGS, PRESETS, LegName, PresetName
 
 PREFIX = "MEMSTRATA_"
 CONFIG = "MEMSTRATA_CONFIG"  # the variable that names the TOML file
@@ -37,8 +38,12 @@ class Settings(BaseSettings):
         "minilm",
         description="minilm, multilingual, static, hashing, sentence-transformers:NAME, fastembed:NAME, openai:NAME.",
     )
+    preset: PresetName = Field(
+        "memstrata",
+        description="memstrata, or the stages and constants of memoryos, a-mem, a-mac; what else is set wins over it.",
+    )
     policy: str = Field(
-        "memstrata", description="The gate's policy: memstrata, strict, a-mac, or the path of a TOML file."
+        "memstrata", description="The gate's policy: memstrata, strict, a-mac, open, or the path of a TOML file."
     )
     worker: bool = Field(
         True, description="Work off the queue in the background; False leaves it to flush and maintain."
@@ -56,6 +61,8 @@ class Settings(BaseSettings):
     session_idle_hours: float = Field(6.0, gt=0, description="A session ends when its last turn is older than this.")
 
     # tiers
+    warm: bool = Field(True, description="Whether pages stay warm; False distils them when they are made.")
+    cold: bool = Field(True, description="Whether pages that cooled are distilled into notes.")
     alpha: float = Field(0.9, gt=0, lt=1, description="How slowly heat follows accesses.")
     beta: float = Field(0.3, gt=0, lt=1, description="A page colder than this is distilled.")
     gamma: float = Field(0.6, ge=0, le=1, description="Share of similarity, against heat, in a warm page's score.")
@@ -76,25 +83,18 @@ class Settings(BaseSettings):
     max_links: int = Field(8, ge=0, description="Links of a note, at most.")
 
     # recall
+    legs: tuple[LegName, ...] = Field(LEGS, description="What recall looks at; leave some out to see what they bring.")
+    model_size: Literal["small", "medium", "large"] = Field(
+        "medium", description="The model that reads contexts: 15, 20 or 30 recalled memories go into one."
+    )
+    k: int | None = Field(
+        None, ge=1, le=1000, description="Recalled memories in a context, at most; None: by model_size."
+    )
     hops: int = Field(2, ge=0, le=2, description="How far recall follows links, 0 to 2.")
     summary_from_turns: int = Field(
         30, ge=1, description="Turns of a session from which the summary strategy uses summaries."
     )
 
-    # jobs
-    job_attempts: int = Field(5, ge=1, description="Tries of queued work before a person must look.")
-    job_backoff_seconds: float = Field(2.0, ge=0, description="Wait before the first retry; doubled at each.")
-    lease_seconds: float = Field(60.0, gt=0, description="How long a worker holds an owner without renewing.")
-
-    @field_validator("tz")
-    @classmethod
-    def _zone(cls, value: str | None) -> str | None:
-        if value is not None:
-            try:
-                ZoneInfo(value)
-            except (ZoneInfoNotFoundError, ValueError) as error:
-                raise ValueError(f"{value!r} is no IANA time zone, such as 'Asia/Tokyo'") from error
-        return value
     # language model
     llm: str | None = Field(
         None,
@@ -121,6 +121,33 @@ class Settings(BaseSettings):
         description="Most US dollars of a day (UTC) of a tenant, as far as prices are known; None: no limit.",
     )
 
+    # jobs
+    job_attempts: int = Field(5, ge=1, description="Tries of queued work before a person must look.")
+    job_backoff_seconds: float = Field(2.0, ge=0, description="Wait before the first retry; doubled at each.")
+    lease_seconds: float = Field(60.0, gt=0, description="How long a worker holds an owner without renewing.")
+
+    @property
+    def context_hits(self) -> int:
+        """k of a context: `k`, or what goes with `model_size`."""
+        return CONTEXT_HITS[self.model_size] if self.k is None else self.k
+
+    @model_validator(mode="before")
+    @classmethod
+    def _preset(cls, given: Any) -> Any:
+        """Let the preset give what is set nowhere; an unknown name is left to the field's own check."""
+        if isinstance(given, dict) and given.get("preset") in PRESETS:
+            return {**PRESETS[given["preset"]], **given}
+        return given
+
+    @field_validator("tz")
+    @classmethod
+    def _zone(cls, value: str | None) -> str | None:
+        if value is not None:
+            try:
+                ZoneInfo(value)
+            except (ZoneInfoNotFoundError, ValueError) as error:
+                raise ValueError(f"{value!r} is no IANA time zone, such as 'Asia/Tokyo'") from error
+        return value
 
     @model_validator(mode="after")
     def _consistent(self) -> Settings:
@@ -134,6 +161,8 @@ class Settings(BaseSettings):
                 f"promote_heat ({self.promote_heat}) must lie above beta ({self.beta}): a page would be promoted "
                 "and distilled at once"
             )
+        if not {"notes", "transcript"} & set(self.legs):
+            raise ValueError("legs must hold notes or transcript: else nothing can be found")
         if self.evolution and not self.links:
             raise ValueError("evolution=True needs links=True: only linked notes evolve")
         if not self.forgetting and self.forgetting_rate is not None:

@@ -78,7 +78,7 @@ def evaluation(tmp_path_factory: pytest.TempPathFactory) -> Evaluation:
 @pytest.mark.parametrize("language", list(SAID))
 def test_every_question_finds_its_turn(evaluation: Evaluation, language: str) -> None:
     for one in evaluation.answered:
-        if one.user == language:
+        if one.conversation == language:
             assert one.gold[0] in one.ranking[:5], (one.question, one.ranking)
 
 

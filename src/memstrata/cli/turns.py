@@ -189,7 +189,7 @@ def context(
     session: Asking = None,
     max_tokens: Annotated[int, typer.Option(help="The budget.")] = 2000,
     strategy: Annotated[str, typer.Option(help="hybrid, window, summary, retrieval or full.")] = "hybrid",
-    k: Annotated[int, typer.Option("-k", help="How many memories to look at.")] = 20,
+    k: Annotated[int | None, typer.Option("-k", help="Most memories; by the settings k and model_size else.")] = None,
     now: Now = None,
     tz: Zone = None,
     touch: Annotated[bool, typer.Option(help="Count as an access.")] = True,

@@ -16,7 +16,7 @@ import numpy as np
 import snowballstemmer
 from numpy.typing import NDArray
 
-from memstrata.evaluation.locomo import LocomoConversation
+from memstrata.evaluation.benchmark import Conversation
 from memstrata.text.scripts import UNSPACED, has_unspaced
 
 K1 = 1.2
@@ -85,7 +85,7 @@ class BM25:
 class TurnBaseline:
     """BM25 over a conversation's turns, each as "date speaker: text [image caption]"."""
 
-    def __init__(self, conversation: LocomoConversation) -> None:
+    def __init__(self, conversation: Conversation) -> None:
         dated = [(session.date, turn) for session in conversation.sessions for turn in session.turns]
         self._ids = [turn.id for _, turn in dated]
         self._index = BM25([f"{date} {turn.said}" for date, turn in dated])

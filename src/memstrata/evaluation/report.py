@@ -10,9 +10,10 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table as Grid
 
-from memstrata.evaluation.locomo import CATEGORIES, Finding, Locomo
+from memstrata.evaluation.benchmark import Benchmark, Finding
 from memstrata.evaluation.retrieval import CUTS, NDCG_CUT, Row, Table
-from memstrata.evaluation.run import Evaluation, Ingest
+from memstrata.evaluation.run import Evaluation
+from memstrata.evaluation.systems import Ingest
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {  # narrow enough, all together, for a terminal of 80 columns
     **{f"{name}@{'/'.join(map(str, CUTS))}": tuple(f"{name}@{k}" for k in CUTS) for name in ("frac", "any", "all")},
@@ -43,7 +44,7 @@ def to_json(evaluation: Evaluation) -> dict[str, Any]:
 def print_report(evaluation: Evaluation, console: Console) -> None:
     """The scores of each category and overall beside BM25's, what the ingest did, and what the loader repaired."""
     ours, baseline = evaluation.tables()
-    console.print(_scores(ours, baseline))
+    console.print(_scores(ours, baseline, evaluation.data.categories))
     console.print(_pairs("Ingest", _ingest(evaluation.ingest)))
     console.print(_pairs("Recall", _recall(evaluation)))
     console.print(_pairs("File", evaluation.data.counts()))
@@ -53,7 +54,7 @@ def print_report(evaluation: Evaluation, console: Console) -> None:
 def _groups(table: Table) -> dict[str, Any]:
     return {
         "categories_1_4": table.answerable.as_dict() if table.answerable else None,
-        "categories": {str(category): row.as_dict() for category, row in table.categories.items()},
+        "categories": {category: row.as_dict() for category, row in table.categories.items()},
     }
 
 
@@ -82,10 +83,13 @@ def _recall(evaluation: Evaluation) -> dict[str, float]:
         "ms_mean": round(statistics.fmean(milliseconds), 3),
         "ms_median": round(statistics.median(milliseconds), 3),
         "ms_max": round(max(milliseconds), 3),
+        "context_tokens_mean": round(statistics.fmean(one.tokens for one in evaluation.answered), 1),
+        "context_tokens_max": max(one.tokens for one in evaluation.answered),
+        "in_context": round(statistics.fmean(one.in_context for one in evaluation.answered), 4),
     }
 
 
-def _loader(data: Locomo) -> dict[str, Any]:
+def _loader(data: Benchmark) -> dict[str, Any]:
     return {**data.counts(), "findings": [_finding(finding) for finding in data.findings]}
 
 
@@ -99,16 +103,22 @@ def _finding(finding: Finding) -> dict[str, Any]:
     }
 
 
-def _scores(ours: Table, baseline: Table) -> Grid:
+def _scores(ours: Table, baseline: Table, names: Mapping[str, str]) -> Grid:
     grid = Grid(title="Retrieval of evidence turns", title_justify="left", box=SIMPLE_HEAD, padding=0, pad_edge=False)
     for heading in ("questions", "method", *COLUMNS):
         grid.add_column(heading, no_wrap=True)
     for category, row in ours.categories.items():
-        _add(grid, f"{category} {CATEGORIES[category]}", row, baseline.categories[category])
+        _add(grid, title_of(category, names), row, baseline.categories[category])
     if ours.answerable and baseline.answerable:
-        _add(grid, "1-4", ours.answerable, baseline.answerable)
+        _add(grid, "with an answer", ours.answerable, baseline.answerable)
     _add(grid, "overall", ours.overall, baseline.overall)
     return grid
+
+
+def title_of(category: str, names: Mapping[str, str]) -> str:
+    """ "1 multi-hop", "knowledge update": a category's name, after its number where it has one."""
+    name = names.get(category, category)
+    return f"{category} {name}" if category.isdecimal() and name != category else name
 
 
 def _add(grid: Grid, name: str, ours: Row, baseline: Row) -> None:
@@ -130,7 +140,7 @@ def _pairs(title: str, values: dict[str, Any]) -> Grid:
     return grid
 
 
-def _print_findings(data: Locomo, console: Console) -> None:
+def _print_findings(data: Benchmark, console: Console) -> None:
     labels = [finding for finding in data.findings if finding.problem != "empty_session"]
     for finding in labels[:FINDINGS_SHOWN]:
         kept = f" -> {', '.join(finding.kept)}" if finding.kept else ""

@@ -16,10 +16,9 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from memstrata.evaluation.locomo import ADVERSARIAL
+from memstrata.evaluation.benchmark import DEPTH
 
-CUTS = (5, 10, 20)
-DEPTH = max(CUTS)
+CUTS = (5, 10, DEPTH)
 NDCG_CUT = 10
 METRICS = (*(f"{name}@{k}" for name in ("frac", "any", "all") for k in CUTS), "mrr", f"ndcg@{NDCG_CUT}")
 
@@ -43,7 +42,7 @@ class Table:
 
     overall: Row
     answerable: Row | None
-    categories: Mapping[int, Row]
+    categories: Mapping[str, Row]
 
 
 def distinct_turns(results: Iterable[Iterable[str]], depth: int = DEPTH) -> list[str]:
@@ -81,16 +80,23 @@ def mean(scores: Sequence[Mapping[str, float]]) -> Row:
     return Row(len(scores), {name: math.fsum(values[name] for values in scores) / len(scores) for name in METRICS})
 
 
-def tabulate(scored: Sequence[tuple[int, Mapping[str, float]]]) -> Table:
-    """Rows from (category, metrics of one question) pairs; every question weighs the same."""
-    by_category: dict[int, list[Mapping[str, float]]] = {}
+def tabulate(
+    scored: Sequence[tuple[str, Mapping[str, float]]],
+    adversarial: Collection[str] = (),
+    order: Sequence[str] = (),
+) -> Table:
+    """Rows from (category, metrics of one question) pairs; every question weighs the same.
+
+    `adversarial` names the categories that have no answer; those named in `order` come first, in its order.
+    """
+    by_category: dict[str, list[Mapping[str, float]]] = {category: [] for category in order}
     for category, values in scored:
         by_category.setdefault(category, []).append(values)
-    answerable = [values for category, values in scored if category != ADVERSARIAL]
+    answerable = [values for category, values in scored if category not in adversarial]
     return Table(
         overall=mean([values for _, values in scored]),
         answerable=mean(answerable) if answerable else None,
-        categories={category: mean(values) for category, values in sorted(by_category.items())},
+        categories={category: mean(values) for category, values in by_category.items() if values},
     )
 
 

@@ -1,107 +1,103 @@
-"""The LoCoMo retrieval run: conversations in through the public face, questions out of it, scored on evidence turns.
+"""The run: conversations in through the public face, questions out of it, scored on evidence turns.
 
-Each conversation is a user of its own. Its sessions are added with their own dates and ended, and all queued work is
-done before the first question. Questions are asked with `touch=False`, so neither their order nor their number
-changes what is found. BM25 ranks the same turns in the same run.
+Each conversation is a user of its own, in a store of its own. Its sessions are added with their own dates and ended,
+and all queued work is done before the first question. Questions are asked with `touch=False`, so neither their order
+nor their number changes what is found. BM25 ranks the same turns in the same run.
+
+`evaluate` runs everything in this process and gives back the result; `run_system` works through a run folder: what is
+there is not done again, and several processes share the conversations.
 """
 
 from __future__ import annotations
 
+import asyncio
+import multiprocessing
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Literal
 
 from rich.console import Console
-from rich.progress import Progress
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from memstrata.clock import SetClock, SystemClock
+from memstrata.embed import create_embedder
 from memstrata.errors import InputError
+from memstrata.evaluation.benchmark import DEPTH, Benchmark, Conversation, Question
 from memstrata.evaluation.bm25 import TurnBaseline
-from memstrata.evaluation.locomo import Locomo, LocomoConversation
-from memstrata.evaluation.retrieval import DEPTH, Table, distinct_turns, score, tabulate
-from memstrata.types import Hit, Recall
+from memstrata.evaluation.cache import CachedEmbedder
+from memstrata.evaluation.folder import RunFolder
+from memstrata.evaluation.notes import NoteMap, all_notes, map_of, statements_of
+from memstrata.evaluation.outcome import Answered, Outcome, Statement
+from memstrata.evaluation.retrieval import Table, score, tabulate
+from memstrata.evaluation.systems import (
+    Asked,
+    Ingest,
+    MemoryRun,
+    OpenMemory,
+    RagRun,
+    System,
+    SystemRun,
+    opening_time,
+    store_bytes,
+)
+from memstrata.memory import Memory
 
-FIRST_K = 2 * DEPTH  # hits asked for at first: notes and pages of one turn share it, so more hits than turns
-MOST_K = 16 * DEPTH
-ADMITTED = ("admitted", "admitted_superseding", "superseded_on_arrival")
-
-
-class EvaluatedMemory(Protocol):
-    """What the run uses of `memstrata.Memory`."""
-
-    def add(self, messages: list[dict[str, Any]], *, user_id: str, session_id: str) -> object: ...
-
-    def end_session(self, *, user_id: str, session_id: str) -> object: ...
-
-    def flush(self) -> object: ...
-
-    def recall(self, query: str, *, user_id: str, k: int, touch: bool) -> Recall: ...
-
-    def stats(self) -> Mapping[str, Any]: ...
-
-
-OpenMemory = Callable[[Path], AbstractContextManager[EvaluatedMemory]]
+MAX_TOKENS = 2500  # of a context
+CACHE = "cache"  # the folder of vectors inside a run folder, when no other is given
+Done = Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
-    """One scored question: what was recalled, and what by BM25, as distinct turns in order; what should have been; and
-    the seconds the recall took."""
+class Options:
+    """How to run: what does not change which system it is.
 
-    user: str
-    question: str
-    category: int
-    gold: tuple[str, ...]
-    ranking: tuple[str, ...]
-    baseline: tuple[str, ...]
-    seconds: float
+    `clock` "said" moves a clock with the sessions, so that notes fade and upkeep runs between them; "now" takes all in
+    at once. `store` keeps the one store of all conversations there. `contexts` keeps the text of every context.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class Ingest:
-    """What taking the conversations in did and cost: seconds of wall time with all queued work done, bytes of the
-    store's files after it is closed, and counts of what came of the candidates."""
-
-    turns: int
-    seconds: float
-    bytes: int
-    pages: int
-    notes: int
-    admitted: int
-    rejected: int
-    duplicate: int
-    superseded: int
-    linked: int
-    evolved: int
-
-    @property
-    def turns_per_second(self) -> float:
-        return self.turns / self.seconds
-
-    @property
-    def bytes_per_turn(self) -> float:
-        return self.bytes / self.turns
+    embedder: str = "minilm"
+    cache: Path | None = None
+    clock: Literal["now", "said"] = "now"
+    max_tokens: int = MAX_TOKENS
+    jobs: int = 1
+    store: Path | None = None
+    contexts: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
     """Everything a run found out."""
 
-    data: Locomo
+    data: Benchmark
     answered: tuple[Answered, ...]
     ingest: Ingest
+    statements: tuple[Statement, ...] = ()
 
     def tables(self) -> tuple[Table, Table]:
         """The scores of the memory and of BM25 on the same questions."""
         ours = [(one.category, score(one.ranking, one.gold)) for one in self.answered]
         baseline = [(one.category, score(one.baseline, one.gold)) for one in self.answered]
-        return tabulate(ours), tabulate(baseline)
+        known = tuple(self.data.categories)
+        return (
+            tabulate(ours, self.data.adversarial, known),
+            tabulate(baseline, self.data.adversarial, known),
+        )
 
 
-def evaluate(data: Locomo, open_memory: OpenMemory, *, store: Path | None = None, progress: bool = True) -> Evaluation:
+def evaluate(
+    data: Benchmark,
+    open_memory: OpenMemory,
+    *,
+    store: Path | None = None,
+    progress: bool = True,
+    max_tokens: int = MAX_TOKENS,
+) -> Evaluation:
     """Runs all of `data` through a new memory and scores it.
 
     `open_memory` opens the memory at a path: `lambda path: Memory(path, **settings)`. `store` is where its file is
@@ -109,96 +105,178 @@ def evaluate(data: Locomo, open_memory: OpenMemory, *, store: Path | None = None
 
     Raises InputError when nothing can be scored or `store` exists.
     """
-    if not any(conversation.scored for conversation in data.conversations):
-        raise InputError("no question with a valid evidence turn: nothing to score")
+    check_scorable(data)
     if store is not None and store.exists():
         raise InputError(f"{store}: exists; the evaluation needs a new store")
+    system = System("memory")
+    outcomes = []
     with tempfile.TemporaryDirectory(prefix="memstrata-eval-") as scratch, progress_bars(progress) as bars:
         path = store or Path(scratch) / "memory.db"
-        with open_memory(path) as memory:
-            started = time.perf_counter()
-            for conversation in data.conversations:
-                ingest(memory, conversation, bars)
-            seconds = time.perf_counter() - started
-            counted = memory.stats()
-            answered = [one for conversation in data.conversations for one in ask(memory, conversation, bars)]
-        turns = sum(len(conversation.turns) for conversation in data.conversations)
-        figures = ingest_figures(counted, turns=turns, seconds=seconds, size=store_bytes(path))
-    return Evaluation(data, tuple(answered), figures)
+        for conversation in data.conversations:
+            before = store_bytes(path)
+            with open_memory(path) as memory:
+                run = MemoryRun(memory, conversation, system)
+                seconds, answered = _work(run, conversation, data.depth, max_tokens, bars)
+                figures = run.figures(seconds, 0)
+            outcomes.append(Outcome(conversation.id, figures.sized(store_bytes(path) - before), tuple(answered)))
+    return gather(data, outcomes)
 
 
-def ingest(memory: EvaluatedMemory, conversation: LocomoConversation, bars: Progress) -> None:
-    """Adds a conversation as a user named by its id, session by session, ends each, and waits for all queued work."""
-    task = bars.add_task(f"{conversation.id}: sessions in", total=len(conversation.sessions) + 1)
-    for session in conversation.sessions:
-        memory.add([turn.message() for turn in session.turns], user_id=conversation.id, session_id=session.id)
-        memory.end_session(user_id=conversation.id, session_id=session.id)
-        bars.advance(task)
-    memory.flush()
-    bars.advance(task)
+def gather(data: Benchmark, outcomes: Sequence[Outcome]) -> Evaluation:
+    """The outcomes of all conversations as one evaluation."""
+    return Evaluation(
+        data,
+        tuple(one for outcome in outcomes for one in outcome.answered),
+        Ingest.total([outcome.ingest for outcome in outcomes]),
+        tuple(one for outcome in outcomes for one in outcome.statements),
+    )
 
 
-def ask(memory: EvaluatedMemory, conversation: LocomoConversation, bars: Progress) -> list[Answered]:
-    """Asks every scored question of a conversation, of the memory and of BM25."""
-    baseline = TurnBaseline(conversation)
-    answered = []
-    for question in bars.track(conversation.scored, description=f"{conversation.id}: questions"):
-        started = time.perf_counter()
-        ranking = recall_turns(memory, question.text, conversation.id)
-        seconds = time.perf_counter() - started
-        answered.append(
-            Answered(
-                user=conversation.id,
-                question=question.text,
-                category=question.category,
-                gold=question.evidence,
-                ranking=tuple(ranking),
-                baseline=tuple(baseline.rank(question.text, DEPTH)),
-                seconds=seconds,
-            )
-        )
-    return answered
+def check_scorable(data: Benchmark) -> None:
+    """Raises InputError when no question of the file can be scored."""
+    if not any(conversation.scored for conversation in data.conversations):
+        raise InputError("no question with a valid evidence turn: nothing to score")
 
 
-def recall_turns(memory: EvaluatedMemory, query: str, user: str, depth: int = DEPTH) -> list[str]:
-    """The first `depth` distinct turns that the hits of a query stand on, asking for more hits while they repeat.
+def run_system(
+    data: Benchmark, system: System, options: Options, folder: RunFolder, *, progress: bool = True
+) -> Evaluation:
+    """Runs `data` under `system` into a run folder, from where an earlier run of the same was cut.
 
-    Fewer are returned when the memory has no more hits, or MOST_K of them stand on too few turns.
+    Raises InputError when nothing can be scored, or the folder holds another run.
     """
-    k = FIRST_K
-    while True:
-        hits: list[Hit] = list(memory.recall(query, user_id=user, k=k, touch=False))
-        turns = distinct_turns(([turn.id for turn in hit.evidence] for hit in hits), depth)
-        if len(turns) == depth or len(hits) < k or k >= MOST_K:
-            return turns
-        k *= 2
+    check_scorable(data)
+    if options.store is not None and options.jobs > 1:
+        raise InputError("one store for all conversations is filled by one process: leave --keep out, or --jobs")
+    folder.begin(data, system, options)
+    waiting = [(n, each) for n, each in enumerate(data.conversations) if not folder.has(n)]
+    with progress_bars(progress) as bars:
+        whole = bars.add_task(f"{system.name}: conversations", total=len(data.conversations))
+        bars.advance(whole, len(data.conversations) - len(waiting))
+        tasks = [_Task(n, each, system, options, data.depth) for n, each in waiting]
+        for task, (outcome, notes) in _results(tasks, options, folder.path, bars):
+            folder.put(task.number, outcome, notes)
+            bars.advance(whole)
+    folder.finish()
+    return gather(data, folder.outcomes())
 
 
-def store_bytes(path: Path) -> int:
-    """The size of a store: its file and the rebuildable ones beside it, whose names begin with its name."""
-    return sum(file.stat().st_size for file in path.parent.glob(f"{path.name}*") if file.is_file())
+@dataclass(frozen=True, slots=True)
+class _Task:
+    number: int
+    conversation: Conversation
+    system: System
+    options: Options
+    depth: int
 
 
-def ingest_figures(stats: Mapping[str, Any], *, turns: int, seconds: float, size: int) -> Ingest:
-    """The figures of an ingest from `Memory.stats()` after it; every count is over the whole store."""
-    outcomes: Mapping[str, int] = stats["decisions"]
-    return Ingest(
-        turns=turns,
-        seconds=seconds,
-        bytes=size,
-        pages=stats["pages"],
-        notes=stats["notes"],
-        admitted=sum(outcomes.get(outcome, 0) for outcome in ADMITTED),
-        rejected=outcomes.get("rejected", 0),
-        duplicate=outcomes.get("duplicate", 0),
-        superseded=outcomes.get("admitted_superseding", 0) + outcomes.get("superseded_on_arrival", 0),
-        linked=stats["links"],
-        evolved=stats["evolved"],
+def _results(
+    tasks: Sequence[_Task], options: Options, folder: Path, bars: Progress
+) -> Iterator[tuple[_Task, tuple[Outcome, NoteMap | None]]]:
+    """The outcome of each task, in the tasks' order, from this process or from several."""
+    cache = options.cache or folder / CACHE
+    if options.jobs == 1:
+        with shared_embedder(options.embedder, cache) as embedder:
+            for task in tasks:
+                yield task, _conversation(task, embedder, bars)
+        return
+    context = multiprocessing.get_context("spawn")  # a fork would take over threads that are not there
+    with ProcessPoolExecutor(options.jobs, mp_context=context) as pool:
+        futures = [pool.submit(_in_process, task, cache) for task in tasks]
+        for task, future in zip(tasks, futures, strict=True):
+            yield task, future.result()
+
+
+def _in_process(task: _Task, cache: Path) -> tuple[Outcome, NoteMap | None]:
+    with shared_embedder(task.options.embedder, cache) as embedder, progress_bars(False) as bars:
+        return _conversation(task, embedder, bars)
+
+
+@contextmanager
+def shared_embedder(name: str, cache: Path) -> Iterator[CachedEmbedder]:
+    """The embedder of this name over its file in the folder `cache`, for many memories."""
+    embedder = CachedEmbedder(create_embedder(name), cache)
+    try:
+        yield embedder
+    finally:
+        asyncio.run(embedder.finish())
+
+
+def _conversation(task: _Task, embedder: CachedEmbedder, bars: Progress) -> tuple[Outcome, NoteMap | None]:
+    """One conversation under a system, in a store of its own (or the one that is kept)."""
+    conversation, system, options = task.conversation, task.system, task.options
+    if system.retriever is not None:
+        rag = RagRun(system.retriever, conversation, embedder)
+        seconds, answered = _work(rag, conversation, task.depth, options.max_tokens, bars, options.contexts)
+        return Outcome(conversation.id, rag.figures(seconds), tuple(answered)), None
+    with tempfile.TemporaryDirectory(prefix="memstrata-eval-") as scratch:
+        path = options.store or Path(scratch) / "memory.db"
+        before = store_bytes(path)
+        clock = SetClock(opening_time(conversation)) if options.clock == "said" else None
+        with Memory(path, embedder=embedder, clock=clock or SystemClock(), worker=False, **system.settings) as memory:
+            run = MemoryRun(memory, conversation, system, clock)
+            seconds, answered = _work(run, conversation, task.depth, options.max_tokens, bars, options.contexts)
+            figures = run.figures(seconds, 0)
+            notes = all_notes(memory, conversation.id)
+        statements = statements_of(conversation, notes)
+        outcome = Outcome(
+            conversation.id, figures.sized(store_bytes(path) - before), tuple(answered), tuple(statements)
+        )
+    return outcome, asyncio.run(map_of(notes, embedder))
+
+
+def _work(
+    run: SystemRun, conversation: Conversation, depth: int, max_tokens: int, bars: Progress, contexts: bool = False
+) -> tuple[float, list[Answered]]:
+    """Takes a conversation in and asks its scored questions; the seconds are those of the ingest."""
+    task = bars.add_task(f"{conversation.id}: sessions in", total=len(conversation.sessions) + 1)
+    started = time.perf_counter()
+    run.take_in(lambda: bars.advance(task))
+    seconds = time.perf_counter() - started
+    bars.remove_task(task)
+    baseline = TurnBaseline(conversation)
+    said_at = {turn.id: turn.at for turn in conversation.turns}
+    answered = []
+    task = bars.add_task(f"{conversation.id}: questions", total=len(conversation.scored))
+    for question in conversation.scored:
+        asked = run.ask(question, depth, max_tokens)
+        ranked = baseline.rank(question.text, DEPTH)
+        answered.append(_answered(conversation, question, asked, ranked, said_at, contexts))
+        bars.advance(task)
+    bars.remove_task(task)
+    return seconds, answered
+
+
+def _answered(
+    conversation: Conversation,
+    question: Question,
+    asked: Asked,
+    baseline: Sequence[str],
+    said_at: Mapping[str, datetime],
+    contexts: bool,
+) -> Answered:
+    gold = set(question.evidence)
+    newest = max(said_at[turn] for turn in gold)
+    age = (question.asked_at or conversation.ends_at) - newest
+    return Answered(
+        conversation=conversation.id,
+        question=question.text,
+        category=question.category,
+        gold=question.evidence,
+        ranking=asked.ranking,
+        baseline=tuple(baseline),
+        seconds=asked.seconds,
+        tokens=asked.tokens,
+        in_context=len(gold & asked.in_context) / len(gold),
+        age_days=age.total_seconds() / 86_400,
+        answer=question.answer,
+        context=asked.context if contexts else "",
     )
 
 
 @contextmanager
 def progress_bars(shown: bool) -> Iterator[Progress]:
     """Progress bars on stderr while the block runs."""
-    with Progress(console=Console(stderr=True), disable=not shown, transient=True) as bars:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), disable=not shown, transient=True) as bars:
         yield bars

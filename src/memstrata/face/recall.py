@@ -107,7 +107,7 @@ class MemoryOut(MemoryBase):
         session_id: str | None = None,
         max_tokens: int = 2000,
         strategy: ContextStrategy = "hybrid",
-        k: int = 20,
+        k: int | None = None,
         now: datetime | str | None = None,
         tz: str | None = None,
         touch: bool = True,
@@ -119,10 +119,13 @@ class MemoryOut(MemoryBase):
 
         Strategies: window (the session's last turns), summary (its pages' summaries, from 30 turns on, and the last
         turns), retrieval (recalled memories only), hybrid (last turns, promoted pages, recalled memories), full.
+
+        k: recalled memories, at most; None: the settings `k` or `model_size` say.
         """
         scope = self._scope(user_id, agent_id, session_id)
         flag(touch, "touch")
         await self._worker.index_now(scope.owner)
+        k = self._engine.settings.context_hits if k is None else k
         made, found = await context.make_context(
             self._engine, scope, query, max_tokens=max_tokens, strategy=strategy, k=k, now=now, tz=tz
         )

@@ -1,7 +1,7 @@
 """Admission policies: weights, thresholds, priors and rates of the gate, as readable TOML.
 
-Presets lie in `gate/data/`: "memstrata" (the default), "strict" and "a-mac". A file may start from one of them and give
-only what differs:
+Presets lie in `gate/data/`: "memstrata" (the default), "strict", "a-mac" and "open" (no gate). A file may start from
+one of them and give only what differs:
 
     base = "memstrata"
     name = "ours"
@@ -40,7 +40,7 @@ from memstrata.errors import SettingsError
 from memstrata.types import KINDS, Kind, Scope, Trust
 
 SIGNALS = ("utility", "confidence", "novelty", "recency", "type_prior")
-PRESETS = ("memstrata", "strict", "a-mac")
+PRESETS = ("memstrata", "strict", "a-mac", "open")
 TABLES = ("type_priors", "recency_rates", "theta_by_kind")  # by kind; an override names only what differs
 WALLS = ("tenant", "user", "agent")
 Weights = tuple[float, float, float, float, float]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -12,12 +12,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memstrata.index.owner import OwnerIndex
+from memstrata.presets import LEGS, LegName
 from memstrata.recall.legs import Legs
 from memstrata.store.kinds import NOTE, PAGE
 
 Floats = NDArray[np.float32]
 OWN_COVERAGE = ("coverage", "coverage_near", "coverage_around")
 OWN_COSINE = ("cosine", "cosine_before", "cosine_after", "cosine_before_two")
+FEATURES_OF: Mapping[LegName, tuple[str, ...]] = {
+    "dense": (*OWN_COSINE, "asked_cosine"),
+    "lexical": (*OWN_COVERAGE, "asked_coverage"),
+    "neighbours": (*OWN_COVERAGE[1:], *OWN_COSINE[1:], "asked_cosine", "asked_coverage"),
+    "speaker": ("speaker",),
+    "time": ("month", "year", "day", "range", "time_word"),
+    "names": ("proper_noun",),
+    "pages": ("page",),
+}
+"""The features that count only when a leg is on; those of two legs need both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,18 +45,22 @@ class Fusion:
 
 
 @lru_cache
-def fusion() -> Fusion:
+def fusion(legs: Sequence[LegName] = LEGS) -> Fusion:
+    """The model as fitted, with the coefficients of the legs that are off at 0."""
     data = tomllib.loads((files("memstrata.recall") / "data" / "fusion.toml").read_text(encoding="utf-8"))
-    return Fusion(data["coefficients"], data["probability"]["scale"], data["probability"]["bias"])
+    off = {feature for leg, features in FEATURES_OF.items() if leg not in legs for feature in features}
+    coefficients = {name: 0.0 if name in off else value for name, value in data["coefficients"].items()}
+    return Fusion(coefficients, data["probability"]["scale"], data["probability"]["bias"])
 
 
-def fuse(index: OwnerIndex, legs: Legs, weight: Floats) -> Floats:
+def fuse(index: OwnerIndex, legs: Legs, weight: Floats, on: Sequence[LegName] = LEGS) -> Floats:
     """The raw score of every unit, by unit number.
 
     A turn has the sum of its features. A note has what it would have alone, or, as the best note of a turn, the score
-    of that turn. A page has what it would have alone; it counts through its turns.
+    of that turn, where the leg "neighbours" is among those that are `on`. A page has what it would have alone; it
+    counts through its turns.
     """
-    model = fusion()
+    model = fusion(tuple(on))
     coefficient = model.coefficients
     raw = np.full(index.count + 1, -np.inf, dtype=np.float32)
     turns = np.zeros(len(legs.turns.units), dtype=np.float32)
@@ -60,7 +75,8 @@ def fuse(index: OwnerIndex, legs: Legs, weight: Floats) -> Floats:
     raw[pages] = alone[pages]
     notes = np.flatnonzero(meta["kind"] == NOTE)
     raw[notes] = alone[notes] * weight[notes]
-    _lift_best_notes(index, raw, alone, weight)
+    if "neighbours" in on:
+        _lift_best_notes(index, raw, alone, weight)
     return raw
 
 

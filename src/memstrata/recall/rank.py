@@ -67,8 +67,8 @@ def rank(
     weight = weights(index, now, settings) * visible  # what may not be seen lends nothing
     pages = page_scores(db, index, scope, vector, settings)
     legs = find(db, index, query, vector, weight, pages)
-    raw = fuse(index, legs, weight)
-    score = fusion().probability(np.where(np.isfinite(raw), raw, -1e3))
+    raw = fuse(index, legs, weight, settings.legs)
+    score = fusion(settings.legs).probability(np.where(np.isfinite(raw), raw, -1e3))
     ranking = Ranking(score, legs)
     _follow_successors(index, ranking, visible)
     if settings.links and settings.hops and not view.turns_only:

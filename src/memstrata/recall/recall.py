@@ -100,8 +100,12 @@ def make_ask(
     asked_at = engine.now() if now is None else parse_time(now, tz=zone_name, what="now")
     if zone_name is not None:
         asked_at = asked_at.astimezone(zone(zone_name))
-    notes_only = bool(kinds or tags)
-    view = View(**times, include_superseded=include_superseded, notes_only=notes_only)
+    view = View(
+        **times,
+        include_superseded=include_superseded,
+        notes_only=bool(kinds or tags) or "transcript" not in engine.settings.legs,
+        turns_only="notes" not in engine.settings.legs,
+    )
     digest = _digest(query, filters, times, kinds, tags, include_superseded, min_score)
     return Ask(
         query=query,

@@ -32,7 +32,8 @@ def advance_tick(rec: Recorder, agent: str, settings: Settings, *, by: int = 1) 
     row = rec.db.one("SELECT tick FROM scopes WHERE tenant = ? AND owner = ? AND agent = ?", (*rec.key, agent))
     assert row is not None
     tick = int(row["tick"])
-    queue_pages(rec, agent, tick)
+    if settings.cold:
+        queue_pages(rec, agent, tick)
     return tick
 
 
@@ -74,7 +75,7 @@ def make_page(rec: Recorder, agent: str, session: str, turns: Sequence[Row], set
             "state": "warm",
             "h": 1.0,
             "h_tick": tick,
-            "cools_at": cools_at(1.0, tick, alpha=settings.alpha, beta=settings.beta),
+            "cools_at": cools_at(1.0, tick, alpha=settings.alpha, beta=settings.beta) if settings.warm else tick,
             "recalls": 0,
             "due_at": None,
             "started_at": min(turn["at"] for turn in turns),
@@ -86,6 +87,8 @@ def make_page(rec: Recorder, agent: str, session: str, turns: Sequence[Row], set
         "turns", [turn["no"] for turn in turns], {"tier": "hot", "page": None}, {"tier": "page", "page": no}
     )
     rec.enqueue("page", {"page": no}, agent=agent)
+    if settings.cold and not settings.warm:
+        queue_pages(rec, agent, tick)
     return no
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from memstrata.errors import InputError
-from memstrata.evaluation.locomo import TURN_GAP, load_locomo, parse_session_date
+from memstrata.evaluation.benchmark import TURN_GAP
+from memstrata.evaluation.locomo import load_locomo, parse_session_date
 from memstrata.intake.messages import parse
 
 Write = Callable[[Any], Path]

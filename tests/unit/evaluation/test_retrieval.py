@@ -90,10 +90,10 @@ def test_distinct_turns_keep_first_places(results: list[list[str]]) -> None:
 
 def test_a_table_weighs_questions_alike_and_sets_the_adversarial_apart() -> None:
     hit, miss = score(["a"], ["a"]), score(["b"], ["a"])
-    table = tabulate([(4, hit), (5, miss), (1, miss), (4, hit)])
+    table = tabulate([("4", hit), ("5", miss), ("1", miss), ("4", hit)], {"5"}, ("1", "2", "4", "5"))
     assert table.overall.as_dict()["frac@10"] == 0.5
     assert table.answerable is not None
     assert (table.answerable.n, round(table.answerable.values["mrr"], 4)) == (3, 0.6667)
-    assert {category: row.n for category, row in table.categories.items()} == {1: 1, 4: 2, 5: 1}
-    assert list(table.categories) == [1, 4, 5]
-    assert tabulate([(5, hit)]).answerable is None
+    assert {category: row.n for category, row in table.categories.items()} == {"1": 1, "4": 2, "5": 1}
+    assert list(table.categories) == ["1", "4", "5"]
+    assert tabulate([("5", hit)], {"5"}).answerable is None

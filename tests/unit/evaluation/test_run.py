@@ -17,8 +17,9 @@ from memstrata.evaluation.bm25 import TurnBaseline, baseline_terms
 from memstrata.evaluation.locomo import load_locomo
 from memstrata.evaluation.report import print_report, to_json
 from memstrata.evaluation.retrieval import METRICS
-from memstrata.evaluation.run import FIRST_K, evaluate, recall_turns
-from memstrata.types import Evidence, Hit, Recall
+from memstrata.evaluation.run import evaluate
+from memstrata.evaluation.systems import FIRST_K, recall_turns
+from memstrata.types import Context, Evidence, Hit, Recall
 
 Write = Callable[[Any], Path]
 
@@ -65,7 +66,14 @@ class WordMemory:
         ]
         return Recall(query, tuple(hits[:k]))
 
-    def stats(self) -> dict[str, Any]:
+    def maintain(self) -> None:
+        self.calls.append("maintain")
+
+    def context(self, query: str, *, user_id: str, max_tokens: int, strategy: Any, **_more: Any) -> Context:
+        first = self.recall(query, user_id=user_id, k=2, touch=False).hits
+        return Context("text", 7, strategy, (), (), {f"[{n}]": hit for n, hit in enumerate(first)})
+
+    def stats(self, *, user_id: str) -> dict[str, Any]:
         decisions = {
             "admitted": 5,
             "admitted_superseding": 2,
@@ -81,28 +89,28 @@ def test_a_run_ingests_ends_flushes_asks_and_scores(write: Write, harbour: dict[
 
     def open_memory(path: Path) -> WordMemory:
         opened.append(WordMemory(path))
-        return opened[0]
+        return opened[-1]
 
     store = tmp_path / "kept.db"
     other = {**harbour, "sample_id": "other", "qa": []}
     data = load_locomo(write([harbour, other]))
     evaluation = evaluate(data, open_memory, store=store, progress=False)
     one_user = ["add session_2", "end session_2", "add session_10", "end session_10", "flush"]
-    assert opened[0].calls == one_user * 2
+    assert [each.calls for each in opened] == [one_user, one_user]
     assert store.exists()
     first, second = evaluation.answered[:2]
-    assert (first.user, first.category, first.gold) == ("harbour", 4, ("D2:1",))
+    assert (first.conversation, first.category, first.gold) == ("harbour", "4", ("D2:1",))
     assert first.ranking == ("D2:1", "D2:3", "D10:1")
     assert second.gold == ("D2:1", "D2:3")
     assert list(second.baseline) == TurnBaseline(data.conversations[0]).rank(second.question, 20)
     ours, baseline = evaluation.tables()
     assert ours.overall.n == baseline.overall.n == 5
-    assert ours.categories[4].values["mrr"] == 0.5  # the second of its two questions shares no word with a turn
+    assert ours.categories["4"].values["mrr"] == 0.5  # the second of its two questions shares no word with a turn
 
     figures = evaluation.ingest
     assert (figures.turns, figures.bytes, figures.bytes_per_turn) == (10, 1500, 150)
-    assert (figures.admitted, figures.superseded, figures.rejected, figures.duplicate) == (8, 3, 3, 4)
-    assert (figures.pages, figures.notes, figures.linked, figures.evolved) == (7, 8, 6, 1)
+    assert (figures.admitted, figures.superseded, figures.rejected, figures.duplicate) == (16, 6, 6, 8)
+    assert (figures.pages, figures.notes, figures.linked, figures.evolved) == (14, 16, 12, 2)
     assert figures.turns_per_second > 0
 
 
@@ -137,11 +145,11 @@ def test_more_hits_are_asked_for_until_there_are_enough_turns(tmp_path: Path) ->
     messages = [{"id": f"D1:{n}", "name": "Ines", "content": f"boat {n}", "at": at} for n in range(1, 31)]
     memory.add(messages, user_id="u", session_id="s")
     memory.flush()
-    assert recall_turns(memory, "boat", "u") == [f"D1:{n}" for n in range(1, 21)]
-    assert memory.ks == [FIRST_K, 2 * FIRST_K, 4 * FIRST_K]
+    assert recall_turns(memory, "boat", "u", 20) == [f"D1:{n}" for n in range(1, 21)]
+    assert memory.ks == [20 * FIRST_K, 40 * FIRST_K, 80 * FIRST_K]
     memory.ks.clear()
-    assert recall_turns(memory, "7", "u") == ["D1:7"]
-    assert memory.ks == [FIRST_K]
+    assert recall_turns(memory, "7", "u", 20) == ["D1:7"]
+    assert memory.ks == [20 * FIRST_K]
 
 
 def test_nothing_to_score_and_a_store_in_use_are_refused(write: Write, harbour: dict[str, Any], tmp_path: Path) -> None:
