@@ -9,6 +9,7 @@ import typer
 
 from memstrata._version import __version__
 from memstrata.cli import notes, turns, upkeep
+from memstrata.cli.audit import audit
 
 COMMANDS: Mapping[str, tuple[Callable[..., None], ...]] = {
     "In": (turns.add, turns.remember, turns.preview, turns.end_session, upkeep.import_),
@@ -24,7 +25,7 @@ COMMANDS: Mapping[str, tuple[Callable[..., None], ...]] = {
         upkeep.reembed,
         upkeep.check,
     ),
-    "See it work": (upkeep.demo,),
+    "See it work": (upkeep.demo, audit),
 }
 
 app = typer.Typer(

@@ -11,11 +11,10 @@ from datetime import datetime
 from typing import Any
 
 import orjson
-from rich import box
 from rich.console import Console, Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
+from memstrata.cli.parts import add_row, beside, dim, new_table
 from memstrata.ledger.check import Disagreement
 from memstrata.store.rows import dump
 from memstrata.types import (
@@ -43,7 +42,6 @@ COLOURS = {
     "deferred": "magenta",
     "failed": "bold red",
 }
-IDS = frozenset({"note", "turn", "to"})  # columns that are copied from, and so never broken
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,43 +82,16 @@ def day(at: datetime | None) -> str:
 # parts ----------------------------------------------------------------------------------------------------------------
 
 
-def _table(*columns: str, title: str | None = None) -> Table:
-    table = Table(
-        title=Text(title, style="bold") if title else None, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False
-    )
-    for column in columns:
-        table.add_column(column, overflow="fold", no_wrap=column in IDS)
-    return table
-
-
-def _row(table: Table, *cells: str | Text) -> None:
-    """A row of plain texts: a "[" in a cell is a "[" of the one who said it."""
-    table.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in cells))
-
-
-def _beside(left: Text, lines: Sequence[Text], width: int) -> Table:
-    """Lines beside a narrow head, so that what is long wraps under itself."""
-    grid = Table.grid(padding=(0, 2, 0, 0))
-    grid.add_column(width=width)
-    grid.add_column(overflow="fold")
-    grid.add_row(left, Group(*lines))
-    return grid
-
-
-def _dim(text: str) -> Text:
-    return Text(text, style="dim")
-
-
 def _more(cursor: str | None) -> list[RenderableType]:
-    return [_dim(f"more: --cursor {cursor}")] if cursor else []
+    return [dim(f"more: --cursor {cursor}")] if cursor else []
 
 
 def mapping(result: Mapping[str, Any], title: str | None = None) -> RenderableType:
     """Names and values; values that are mappings or lists in one cell."""
-    table = _table("", "", title=title)
+    table = new_table("", "", title=title)
     table.show_header = False
     for name, value in result.items():
-        _row(table, _dim(name.replace("_", " ")), _cell(value))
+        add_row(table, dim(name.replace("_", " ")), _cell(value))
     return table
 
 
@@ -156,11 +127,11 @@ def receipt(result: Receipt) -> RenderableType:
     for candidate in result.candidates:
         lines = [Text(candidate.content, style="bold"), Text(candidate.reason, style="italic")]
         made = f"note {candidate.note} · " if candidate.note else ""
-        parts.append(_outcome(candidate.outcome, [*lines, _dim(f"{made}decision {candidate.decision}")]))
+        parts.append(_outcome(candidate.outcome, [*lines, dim(f"{made}decision {candidate.decision}")]))
     if result.pending:
-        parts.append(_dim(f"turns that wait for their page to cool: {result.pending:,}"))
+        parts.append(dim(f"turns that wait for their page to cool: {result.pending:,}"))
     if any(result.counts.values()):
-        parts.append(_dim(", ".join(f"{_words(name)} {count:,}" for name, count in result.counts.items() if count)))
+        parts.append(dim(", ".join(f"{_words(name)} {count:,}" for name, count in result.counts.items() if count)))
     return Group(*parts)
 
 
@@ -168,9 +139,9 @@ def _words(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _outcome(outcome: str, lines: Sequence[Text]) -> Table:
+def _outcome(outcome: str, lines: Sequence[Text]) -> RenderableType:
     name = _words(outcome)
-    return _beside(Text(name, style=COLOURS[outcome]), lines, width=len("duplicate") + 1 if len(name) < 11 else 11)
+    return beside(Text(name, style=COLOURS[outcome]), lines, width=len("duplicate") + 1 if len(name) < 11 else 11)
 
 
 def preview(result: Preview) -> RenderableType:
@@ -180,14 +151,14 @@ def preview(result: Preview) -> RenderableType:
             parts.append(Text(f"message {message.index}: {message.outcome} ({', '.join(message.redacted)})"))
     for decision in result.decisions:
         lines = [Text(decision.candidate.content, style="bold"), Text(decision.reason, style="italic")]
-        parts.append(_outcome(decision.outcome, [*lines, _dim(decision.candidate.kind)]))
-    parts.append(_dim(f"notes {len(result.notes)}, links {len(result.links)}"))
+        parts.append(_outcome(decision.outcome, [*lines, dim(decision.candidate.kind)]))
+    parts.append(dim(f"notes {len(result.notes)}, links {len(result.links)}"))
     return Group(*parts)
 
 
 def recall(result: Recall) -> RenderableType:
     if not result.hits:
-        return _dim("nothing found")
+        return dim("nothing found")
     return Group(*(hit(number, item) for number, item in enumerate(result.hits, 1)), *_more(result.cursor))
 
 
@@ -199,29 +170,31 @@ def hit(number: int, item: Hit) -> RenderableType:
     when = f"said {day(item.at)}" + (f", about {day(item.event.start)}" if item.event else "")
     turns = ", ".join(evidence.id for evidence in item.evidence[:4])
     about = f"{kind} · {when} · {item.id}" + (f" · from {turns}" if turns != item.id else "")
-    lines = [Text(item.text, style="bold"), _dim(about), Text(item.reason, style="dim italic")]
-    return _beside(head, lines, width=8)
+    lines = [Text(item.text, style="bold"), dim(about), Text(item.reason, style="dim italic")]
+    return beside(head, lines, width=8)
 
 
 def context(result: Context) -> RenderableType:
-    return Group(Text(result.text), _dim(f"\n{result.tokens:,} tokens, {result.strategy}"))
+    return Group(Text(result.text), dim(f"\n{result.tokens:,} tokens, {result.strategy}"))
 
 
 def profile(result: Profile) -> RenderableType:
-    table = _table("kind", "what is known", "since", "note")
+    table = new_table("kind", "what is known", "since", "note")
     for notes in (result.identity, result.preference, result.relation):
         for note in notes:
-            _row(table, note.kind, note.content, day(note.valid_from), note.id)
-    return table if table.row_count else _dim("nothing is known yet")
+            add_row(table, note.kind, note.content, day(note.valid_from), note.id)
+    return table if table.row_count else dim("nothing is known yet")
 
 
 def note_page(result: NotePage) -> RenderableType:
     if not result.notes:
-        return _dim("no notes")
-    table = _table("note", "content", "kind", "said", "weight")
+        return dim("no notes")
+    table = new_table("note", "content", "kind", "said", "weight")
     for note in result.notes:
         kind = note.kind if note.state == "current" else f"{note.kind}, {note.state}"
-        _row(table, note.id, note.content, kind, day(note.said_at), "pinned" if note.pinned else f"{note.weight:.2f}")
+        add_row(
+            table, note.id, note.content, kind, day(note.said_at), "pinned" if note.pinned else f"{note.weight:.2f}"
+        )
     return Group(table, *_more(result.cursor))
 
 
@@ -245,15 +218,15 @@ def note(result: Note) -> RenderableType:
     }
     parts: list[RenderableType] = [mapping({name: value for name, value in rows.items() if value}, title=result.id)]
     if result.links:
-        links = _table("link", "to", "score", "why")
+        links = new_table("link", "to", "score", "why")
         for link in result.links:
             other = link.target if link.source == result.id else link.source
             way = link.type if link.source == result.id else f"{link.type} (from)"
-            _row(links, way, other, f"{link.score:.2f}", link.reason)
+            add_row(links, way, other, f"{link.score:.2f}", link.reason)
         parts.append(links)
-    evidence = _table("turn", "session", "said", "who", "text", title="Evidence")
+    evidence = new_table("turn", "session", "said", "who", "text", title="Evidence")
     for turn in result.evidence:
-        _row(evidence, turn.id, turn.session, day(turn.at), turn.speaker or turn.role, turn.text)
+        add_row(evidence, turn.id, turn.session, day(turn.at), turn.speaker or turn.role, turn.text)
     return Group(*parts, evidence)
 
 
@@ -268,7 +241,7 @@ def explanation(result: Explanation) -> RenderableType:
     if decision.nearest is not None:
         near = decision.nearest_similarity
         about.append(f"nearest {decision.nearest}" + ("" if near is None else f" ({near:.2f})"))
-    parts: list[RenderableType] = [Text(result.sentence, style="bold"), _dim(" · ".join(about)), signals(decision)]
+    parts: list[RenderableType] = [Text(result.sentence, style="bold"), dim(" · ".join(about)), signals(decision)]
     if result.history:
         parts.append(revisions(result.history))
     return Group(*parts)
@@ -277,15 +250,15 @@ def explanation(result: Explanation) -> RenderableType:
 def signals(decision: Decision) -> RenderableType:
     """The five signals as bars, with their weights, and the score against the threshold."""
     if decision.signals is None:
-        return _dim("a duplicate is not scored")
-    table = _table("signal", "value", "", "weight")
+        return dim("a duplicate is not scored")
+    table = new_table("signal", "value", "", "weight")
     names = ("utility", "confidence", "novelty", "recency", "type prior")
     for name, value, weight in zip(names, decision.signals.as_tuple(), decision.weights, strict=True):
-        _row(table, name, f"{value:.2f}", Text("█" * round(BAR * value), style="blue"), f"{weight:.2f}")
+        add_row(table, name, f"{value:.2f}", Text("█" * round(BAR * value), style="blue"), f"{weight:.2f}")
     if decision.score is not None:
         passed = decision.score >= decision.theta
         bar = Text("█" * round(BAR * decision.score), style="green" if passed else "red")
-        _row(table, "score", f"{decision.score:.2f}", bar, f"{'≥' if passed else '<'} {decision.theta:.2f}")
+        add_row(table, "score", f"{decision.score:.2f}", bar, f"{'≥' if passed else '<'} {decision.theta:.2f}")
     return table
 
 
@@ -295,7 +268,7 @@ def revisions(result: Sequence[Revision]) -> RenderableType:
         head = Text.assemble(
             f"{revision.at:%Y-%m-%d %H:%M}  ", (revision.verb, "bold"), (f"  {revision.operation}", "dim")
         )
-        parts += [head, *(_beside(Text(), [line], width=2) for line in _changes(revision))]
+        parts += [head, *(beside(Text(), [line], width=2) for line in _changes(revision))]
     return Group(*parts)
 
 

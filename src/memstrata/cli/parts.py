@@ -1,0 +1,39 @@
+"""The parts that shown results are made of: tables, rows, dimmed lines, a head beside lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich import box
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+IDS = frozenset({"note", "turn", "to", "decision"})  # columns that are copied from, and so never broken
+
+
+def new_table(*columns: str, title: str | None = None) -> Table:
+    table = Table(
+        title=Text(title, style="bold") if title else None, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False
+    )
+    for column in columns:
+        table.add_column(column, overflow="fold", no_wrap=column in IDS)
+    return table
+
+
+def add_row(table: Table, *cells: str | Text) -> None:
+    """A row of plain texts: a "[" in a cell is a "[" of the one who said it."""
+    table.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in cells))
+
+
+def beside(left: Text, lines: Sequence[Text], width: int) -> Table:
+    """Lines beside a narrow head, so that what is long wraps under itself."""
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(width=width)
+    grid.add_column(overflow="fold")
+    grid.add_row(left, Group(*lines))
+    return grid
+
+
+def dim(text: str) -> Text:
+    return Text(text, style="dim")
