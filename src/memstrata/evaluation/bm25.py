@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
-import snowballstemmer
+import Stemmer
 from numpy.typing import NDArray
 
 from memstrata.evaluation.benchmark import Conversation
@@ -23,7 +23,7 @@ K1 = 1.2
 B = 0.75
 
 _TERM = re.compile(rf"[{UNSPACED}]+|[^\W{UNSPACED}]+")
-_stem_word = snowballstemmer.stemmer("porter").stemWord
+_stem_word = Stemmer.Stemmer("porter").stemWord
 
 
 def baseline_terms(text: str) -> list[str]:

@@ -84,9 +84,9 @@ _split_again = lru_cache(maxsize=1024)(_split_once)  # a statement is looked at 
 @cache
 def _stemmer() -> Callable[[str], str]:
     """Snowball's English stemmer. It keeps its state in itself, so one thread at a time."""
-    import snowballstemmer  # loaded with the first text: it costs more than the rest of the package
+    import Stemmer
 
-    stem_word: Callable[[str], str] = snowballstemmer.stemmer("english").stemWord
+    stem_word: Callable[[str], str] = Stemmer.Stemmer("english").stemWord
     lock = threading.Lock()
 
     def stem(word: str) -> str:
