@@ -15,7 +15,7 @@ from memstrata.gate.evidence import cues_found
 from memstrata.gate.policy import SIGNALS, Budget, Policy, Weights
 from memstrata.gate.rules import BY_USER, RULES, rule_for
 from memstrata.gate.signals import age_hours, confidence, happened_at, novelty, recency, support, type_prior
-from memstrata.gate.utility import ESTIMATOR, estimate_utility, is_of_listener
+from memstrata.gate.utility import ALONE, ESTIMATOR, Surroundings, estimate_utility, is_of_listener
 from memstrata.notes.classify import Relation
 from memstrata.text.overlap import lcs_length
 from memstrata.text.tokens import words
@@ -63,6 +63,7 @@ def decide(
     newest_at: datetime,
     policy: Policy,
     agreeing: int = 0,
+    around: Surroundings = ALONE,
     spent: Mapping[str, int] | None = None,
     accepted: str | None = None,
 ) -> Verdict:
@@ -70,12 +71,12 @@ def decide(
 
     `sources` are the turns it cites, in their order; `newest_at` is the time of the newest turn in the scope when the
     page fell due; `agreeing` counts other turns that say the same. Utility is the candidate's own where extraction
-    gave one, else it is estimated. `spent` is what is used of the policy's budget (`budget.Spent.at`); `accepted` the
+    gave one, else it is estimated from the candidate and what stands `around` it. `spent` is what is used of the policy's budget (`budget.Spent.at`); `accepted` the
     id of an earlier decision that its user took back: then rules and score are recorded and do not decide.
 
     Raises SignalError when a signal cannot be computed: the candidate is to wait, no value is invented.
     """
-    facts = _facts(candidate, sources, relation, newest_at, agreeing)
+    facts = _facts(candidate, sources, relation, newest_at, agreeing, around)
     if policy.budget is not None:
         facts["spent"] = None if spent is None else dict(spent)
     if accepted is not None:
@@ -111,13 +112,18 @@ def recompute(decision: Decision) -> Verdict:
 
 
 def _facts(
-    candidate: Candidate, sources: Sequence[Turn], relation: Relation, newest_at: datetime, agreeing: int
+    candidate: Candidate,
+    sources: Sequence[Turn],
+    relation: Relation,
+    newest_at: datetime,
+    agreeing: int,
+    around: Surroundings,
 ) -> dict[str, Any]:
     happened = happened_at(candidate)
     if candidate.utility is not None:
         utility, utility_from = candidate.utility, "extraction"
     else:
-        utility, utility_from = estimate_utility(candidate), ESTIMATOR
+        utility, utility_from = estimate_utility(candidate, around), ESTIMATOR
     supported, support_from = _support(candidate, sources)
     for name, value in (("utility", utility), ("support", supported)):
         if not 0.0 <= value <= 1.0:
@@ -144,7 +150,7 @@ def _facts(
 
 
 def _support(candidate: Candidate, sources: Sequence[Turn]) -> tuple[float, str]:
-    """Support by the cited turns, and what it comes from; the common case, a verbatim sentence, needs no subsequence."""
+    """Support by the cited turns, and what it comes from; a verbatim sentence needs no subsequence."""
     texts = [turn.indexed_text for turn in sources]
     if candidate.text and any(candidate.text in text for text in texts):
         return 1.0, "verbatim"

@@ -1,4 +1,4 @@
-"""The words by which a candidate was read as hedged, as hearsay or as one of its kind: for the record and for people."""
+"""The words by which a candidate was read as hedged, as hearsay or as one of its kind: for the record."""
 
 from __future__ import annotations
 
