@@ -86,13 +86,13 @@ class OwnerIndex:
         return self._id_of_unit[self._unit_of_ref[(NOTE, no)]]
 
     def successors(self) -> tuple[Ints, Ints]:
-        """Parallel arrays (superseded note, the note that took its place), both as units."""
+        """Parallel arrays (superseded note, the note that took its place), both as units, by the first."""
         if self._successors is None:
-            pairs = [
+            pairs = sorted(
                 (unit, successor)
                 for unit, note_id in self._successor.items()
                 if (successor := self._unit_of_id.get(note_id)) is not None
-            ]
+            )
             both = np.array(pairs, dtype=np.int64).reshape(-1, 2)
             self._successors = (both[:, 0], both[:, 1])
         return self._successors
@@ -135,7 +135,7 @@ class OwnerIndex:
         if rows is None:
             return dots(query, self._vectors[: self.rows])
         scores = np.zeros(self.rows, dtype=np.float32)
-        scores[rows] = dots(query, self._vectors[rows])
+        scores[rows] = dots(query, self._vectors.take(rows, axis=0))
         return scores
 
     def similarities(self, query: Floats) -> Floats:

@@ -8,9 +8,8 @@ their similarity, times their weight, to the turns they stand on; warm pages len
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,17 +17,15 @@ from numpy.typing import NDArray
 from memstrata.index.columns import UNSET
 from memstrata.index.flags import PROPER, QUESTION, TIME
 from memstrata.index.owner import OwnerIndex
-from memstrata.index.turns import TurnOrder
+from memstrata.index.turns import TurnOrder, days_of, months_of, shift
 from memstrata.recall.query import Query
-from memstrata.store.base import Db
 from memstrata.store.kinds import NOTE, TURN
 from memstrata.store.rows import to_us
 
 Floats = NDArray[np.float32]
-Array = TypeVar("Array", bound=NDArray[Any])
-GATE_WORDS = 80.0
-AROUND_STEPS, AROUND_DECAY = 8, 0.8
-DAY_US = 86_400_000_000
+Ints = NDArray[np.int64]
+AROUND_DECAY = 0.8
+AROUND_LEAPS = (1, 2, 4, 1)  # every way of up to 8 steps is a sum of some of them
 
 
 @dataclass(slots=True)
@@ -42,33 +39,29 @@ class Legs:
     features: dict[str, Floats]
 
 
-def find(db: Db, index: OwnerIndex, query: Query, vector: Floats, weight: Floats, page: Floats) -> Legs:
+def find(index: OwnerIndex, query: Query, vector: Floats, weight: Floats, page: Floats) -> Legs:
     """Score every unit of an owner.
 
     `weight` is the forgetting weight of each unit (1 but for notes; 0 for what may not lend anything), `page` the tier
     score of each warm page's unit. The index's lock must be held.
     """
-    rows = index.row_similarities(vector)
-    hits, shares = term_hits(db, index, query.terms)
-    row_coverage = shares @ hits if len(shares) else np.zeros(index.rows, dtype=np.float32)
-    coverage, best_lexical = _best(index, row_coverage)
-    cosine, best_dense = _best(index, rows)
     turns = index.turn_order()
     own = turns.units
+    cosine, best_row = _best(index, index.row_similarities(vector))
+    terms = term_rows(index, query.terms)
+    coverage, held = _coverage(index, terms, turns)
     lent_coverage, lent_cosine = _lend(index, coverage, cosine, weight)
-    lent_hits = hits[:, best_lexical[own]]
+    flags = index.flags[best_row[own]]
     features = _turn_features(
         turns,
         np.maximum(coverage[own], lent_coverage[own]),
         np.maximum(cosine[own], lent_cosine[own]),
-        lent_hits,
-        shares,
-        asks=(index.flags[best_dense[own]] & QUESTION) > 0,
+        held,
+        [share for _, share in terms],
+        asks=(flags & QUESTION) > 0,
     )
-    flags = index.flags[best_dense[own]]
-    short = np.minimum(1.0, GATE_WORDS / turns.length) ** 2
-    features["time_word"] = short * ((flags & TIME) > 0) * query.asks_when
-    features["proper_noun"] = short * ((flags & PROPER) > 0) * query.asks_name
+    features["time_word"] = turns.brevity * ((flags & TIME) > 0) * query.asks_when
+    features["proper_noun"] = turns.brevity * ((flags & PROPER) > 0) * query.asks_name
     features["speaker"] = _speaker(index, turns, query)
     features.update(_dates(index, turns, query))
     pages = index.meta["page"][own]
@@ -81,34 +74,55 @@ def find(db: Db, index: OwnerIndex, query: Query, vector: Floats, weight: Floats
     return Legs(coverage, cosine, page, turns, features)
 
 
-def term_hits(db: Db, index: OwnerIndex, terms: Sequence[str]) -> tuple[Floats, Floats]:
-    """Which row holds which term, (terms, rows) of 0 and 1, and each term's share of the query's idf.
+def term_rows(index: OwnerIndex, terms: Sequence[str]) -> list[tuple[Ints, float]]:
+    """The rows that hold each term, and its share of the query's idf.
 
     idf = ln(1 + (N - n + .5) / (n + .5)) over the rows of turns. A term that nothing holds stays in the denominator,
     so that coverage is absolute: 1 only where everything asked for was found.
     """
-    hits = np.zeros((len(terms), index.rows), dtype=np.float32)
-    if not terms:
-        return hits, np.zeros(0, dtype=np.float32)
     is_turn = index.meta["kind"][index.unit_of_row] == TURN
-    total = int(is_turn.sum())
-    idf = np.zeros(len(terms), dtype=np.float32)
-    for n, term in enumerate(terms):
-        rows = index.postings(db, term)
-        hits[n, rows] = 1.0
-        held = int(is_turn[rows].sum())
-        idf[n] = math.log(1.0 + (total - held + 0.5) / (held + 0.5))
-    return hits, idf / idf.sum()
+    total = int(np.count_nonzero(is_turn))
+    rows = [index.postings(term) for term in terms]
+    held = [int(np.count_nonzero(is_turn[each])) for each in rows]
+    idf = [math.log(1.0 + (total - n + 0.5) / (n + 0.5)) for n in held]
+    return [(each, part / sum(idf)) for each, part in zip(rows, idf, strict=True)]
 
 
-def _best(index: OwnerIndex, values: Floats) -> tuple[Floats, NDArray[np.int64]]:
+def _coverage(index: OwnerIndex, terms: Sequence[tuple[Ints, float]], turns: TurnOrder) -> tuple[Floats, list[Ints]]:
+    """The coverage of each unit's best row, and the places of the turns whose best row holds each term.
+
+    What is read is the postings of the query's terms, however much is stored.
+    """
+    of_rows = np.zeros(index.rows, dtype=np.float32)
+    for rows, share in terms:
+        of_rows[rows] += share
+    found = np.flatnonzero(of_rows)
+    units, values = index.unit_of_row[found], of_rows[found]
+    coverage = np.zeros(index.count + 1, dtype=np.float32)
+    np.maximum.at(coverage, units, values)
+    best = np.zeros(index.count + 1, dtype=np.int64)
+    holds = values >= coverage[units]
+    best[units[holds]] = found[holds]
+    held = []
+    for rows, _ in terms:
+        of = index.unit_of_row[rows]
+        places = turns.rank[of[best[of] == rows]]
+        held.append(places[places >= 0])
+    return coverage, held
+
+
+def _best(index: OwnerIndex, values: Floats) -> tuple[Floats, Ints]:
     """For each unit its highest value over its rows, never below 0, and the row that has it (else its first)."""
     best = np.zeros(index.count + 1, dtype=np.float32)
-    np.maximum.at(best, index.unit_of_row, values)
-    best[0] = 0.0
+    best[index.unit_of_row] = np.maximum(values, 0.0)  # all there is to it where a unit has one row, as most have
     row = index.first_rows().copy()
-    holds = np.flatnonzero(values >= best[index.unit_of_row])
-    row[index.unit_of_row[holds]] = holds
+    rows = index.rows_of_several()
+    units, of_rows = index.unit_of_row[rows], values[rows]
+    best[units] = 0.0
+    np.maximum.at(best, units, of_rows)
+    holds = of_rows >= best[units]
+    row[units[holds]] = rows[holds]
+    best[0] = 0.0
     return best, row
 
 
@@ -117,19 +131,10 @@ def _lend(index: OwnerIndex, coverage: Floats, cosine: Floats, weight: Floats) -
     lent_coverage, lent_cosine = np.zeros_like(coverage), np.zeros_like(cosine)
     notes, turns = index.evidence_pairs()
     if len(notes):
-        np.maximum.at(lent_coverage, turns, coverage[notes] * weight[notes])
-        np.maximum.at(lent_cosine, turns, cosine[notes] * weight[notes])
+        faded = weight[notes]
+        np.maximum.at(lent_coverage, turns, coverage[notes] * faded)
+        np.maximum.at(lent_cosine, turns, cosine[notes] * faded)
     return lent_coverage, lent_cosine
-
-
-def _shift(values: Array, by: int) -> Array:
-    """values[..., i - by] at i; 0 beyond the ends."""
-    moved: Array = np.zeros_like(values)
-    if by > 0:
-        moved[..., by:] = values[..., :-by]
-    else:
-        moved[..., :by] = values[..., -by:]
-    return moved
 
 
 def _take_over(own: Floats, gate: Floats, others: Floats, distance: int) -> None:
@@ -141,51 +146,61 @@ def _take_over(own: Floats, gate: Floats, others: Floats, distance: int) -> None
     np.maximum(own[..., here], gate[here] * others[..., there], out=own[..., here])
 
 
-def _gates(turns: TurnOrder) -> Mapping[int, Floats]:
-    """How much of a neighbour at each distance counts: 0 across sessions, less for long turns."""
-    joined = turns.joined.astype(np.float32)
-    longest = np.maximum(turns.length, _shift(turns.length, 1))
-    one = joined * np.minimum(1.0, GATE_WORDS / longest) ** 2
-    longest = np.maximum(longest, _shift(turns.length, 2))
-    two = joined * _shift(joined, 1) * np.minimum(1.0, GATE_WORDS / longest) ** 2
-    return {-1: one, -2: two, 1: _shift(one, -1), 2: _shift(two, -2)}
-
-
 def _turn_features(
-    turns: TurnOrder, coverage: Floats, cosine: Floats, hits: Floats, shares: Floats, *, asks: NDArray[np.bool_]
+    turns: TurnOrder,
+    coverage: Floats,
+    cosine: Floats,
+    held: Sequence[Ints],
+    shares: Sequence[float],
+    *,
+    asks: NDArray[np.bool_],
 ) -> dict[str, Floats]:
     if not len(turns.units):
         empty = np.zeros(0, dtype=np.float32)
         return dict.fromkeys(("coverage", "coverage_near", "cosine"), empty)
-    gates = _gates(turns)
-    near = hits.copy()
-    for distance, gate in gates.items():
-        _take_over(near, gate, hits, distance)
-    around = coverage.copy()
-    for step in (-1, 1):
-        decayed, wave = AROUND_DECAY * gates[step], coverage
-        for _ in range(AROUND_STEPS):
-            further = coverage.copy()
-            _take_over(further, decayed, wave, step)
-            wave = further
-        np.maximum(around, wave, out=around)
-    other = (turns.speaker != _shift(turns.speaker, 1)).astype(np.float32)
-    asked = gates[-1] * other * _shift(asks.astype(np.float32), 1)
+    asked = turns.answering * shift(asks, 1)
 
     def beside(distance: int) -> Floats:
-        return gates[distance] * _shift(cosine, -distance) + (1.0 - gates[distance]) * cosine
+        gate = turns.gates[distance]
+        return gate * shift(cosine, -distance) + (1.0 - gate) * cosine
 
     return {
         "coverage": coverage,
-        "coverage_near": np.maximum(shares @ near, coverage) if len(shares) else coverage,
-        "coverage_around": around,
+        "coverage_near": np.maximum(_near(turns, held, shares), coverage),
+        "coverage_around": _around(turns, coverage),
         "cosine": cosine,
         "cosine_before": beside(-1),
         "cosine_after": beside(1),
         "cosine_before_two": beside(-2),
-        "asked_cosine": asked * _shift(cosine, 1),
-        "asked_coverage": asked * _shift(coverage, 1),
+        "asked_cosine": asked * shift(cosine, 1),
+        "asked_coverage": asked * shift(coverage, 1),
     }
+
+
+def _near(turns: TurnOrder, held: Sequence[Ints], shares: Sequence[float]) -> Floats:
+    """Coverage by a turn and its two neighbours on either side together: each term counts where it is nearest."""
+    total = np.zeros(len(turns.units), dtype=np.float32)
+    for places, share in zip(held, shares, strict=True):
+        near = np.zeros(len(turns.units), dtype=np.float32)
+        for distance, gate in turns.gates.items():
+            here = places - distance
+            here = here[(here >= 0) & (here < len(near))]
+            near[here] = np.maximum(near[here], gate[here])
+        near[places] = 1.0
+        total += np.float32(share) * near
+    return total
+
+
+def _around(turns: TurnOrder, coverage: Floats) -> Floats:
+    """The best coverage within 8 turns on either side, times gate * .8 for each step to it."""
+    reaches = turns.reaches(AROUND_DECAY)
+    around = coverage
+    for way in (-1, 1):
+        wave = coverage.copy()
+        for leap in AROUND_LEAPS:
+            _take_over(wave, reaches[way * leap], wave, way * leap)
+        around = np.maximum(around, wave)
+    return around
 
 
 def _speaker(index: OwnerIndex, turns: TurnOrder, query: Query) -> Floats:
@@ -203,18 +218,18 @@ def _dates(index: OwnerIndex, turns: TurnOrder, query: Query) -> dict[str, Float
     meta = index.meta
     found = {name: np.zeros(index.count + 1, dtype=np.float32) for name in ("month", "year", "day", "range")}
     dated = np.flatnonzero((meta["kind"] == NOTE) & (meta["event_start"] != UNSET))
-    for units, times, is_event in (
-        (turns.units, meta["at"][turns.units], False),
-        (dated, meta["event_start"][dated], True),
+    starts = meta["event_start"][dated]
+    for units, times, months, days, is_event in (
+        (turns.units, turns.at, turns.months, turns.days, False),
+        (dated, starts, months_of(starts), days_of(starts), True),
     ):
-        months = times.astype("datetime64[us]").astype("datetime64[M]").astype(np.int64)
         fits = np.ones(len(units), dtype=np.bool_)
         if query.years:
             fits &= np.isin(months // 12 + 1970, query.years)
         if query.months:
             fits &= np.isin(months % 12 + 1, query.months)
             found["month"][units] = fits
-            found["day"][units] = _day(times, fits, query, is_event)
+            found["day"][units] = _day(days, fits, query, is_event)
         elif query.years:
             found["year"][units] = fits
         ends = meta["event_end"][units] if is_event else times + 1
@@ -228,14 +243,12 @@ def _dates(index: OwnerIndex, turns: TurnOrder, query: Query) -> dict[str, Float
     return {name: values[turns.units] for name, values in found.items()}
 
 
-def _day(times: NDArray[np.int64], fits: NDArray[np.bool_], query: Query, is_event: bool) -> Floats:
+def _day(days: Ints, fits: NDArray[np.bool_], query: Query, is_event: bool) -> Floats:
     """Told on the day that the query names or the next: 1; the day before, or within the week after: .5."""
-    result = np.zeros(len(times), dtype=np.float32)
+    result = np.zeros(len(days), dtype=np.float32)
     if not query.days:
         return result
-    days = times.astype("datetime64[us]").astype("datetime64[D]")
-    in_month = (days - days.astype("datetime64[M]").astype("datetime64[D]")).astype(np.int64) + 1
-    late = in_month - query.days[0]
+    late = days - query.days[0]
     if is_event:
         return np.asarray(fits & (late == 0), dtype=np.float32)
     result[fits & (late >= -1) & (late <= 7)] = 0.5

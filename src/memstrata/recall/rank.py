@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -66,9 +66,9 @@ def rank(
     visible = visible_units(db, index, scope, view)
     weight = weights(index, now, settings) * visible  # what may not be seen lends nothing
     pages = page_scores(db, index, scope, vector, settings)
-    legs = find(db, index, query, vector, weight, pages)
-    raw = fuse(index, legs, weight, settings.legs)
-    score = fusion(settings.legs).probability(np.where(np.isfinite(raw), raw, -1e3))
+    legs = find(index, query, vector, weight, pages)
+    raw = fuse(index, legs, weight)
+    score = fusion().probability(np.where(np.isfinite(raw), raw, -1e3))
     ranking = Ranking(score, legs)
     _follow_successors(index, ranking, visible)
     if settings.links and settings.hops and not view.turns_only:
@@ -84,7 +84,7 @@ def weights(index: OwnerIndex, now: datetime, settings: Settings) -> Floats:
     notes = np.flatnonzero(meta["kind"] == NOTE)
     weight = np.zeros(index.count + 1, dtype=np.float32)
     days = np.maximum(0.0, (to_us(now) - meta["last_access"][notes]) / DAY_US)
-    faded = np.exp(-meta["rate"][notes] * days) if settings.forgetting else 1.0
+    faded = np.exp((-meta["rate"][notes] * days).astype(np.float32)) if settings.forgetting else 1.0
     weight[notes] = np.where(meta["pinned"][notes] == 1, 1.0, faded)
     return weight
 
@@ -152,12 +152,14 @@ def _follow_successors(index: OwnerIndex, ranking: Ranking, visible: NDArray[np.
     old, new = index.successors()
     if not len(old):
         return
-    leads = np.arange(index.count + 1)
     passed_on = ~visible[old]
-    leads[old[passed_on]] = new[passed_on]
+    end = new
     for _ in range(len(old).bit_length()):  # each round doubles the steps: to the end of the longest chain
-        leads = leads[leads]
-    end = leads[new]
+        place = np.minimum(np.searchsorted(old, end), len(old) - 1)
+        goes_on = (old[place] == end) & passed_on[place]
+        if not goes_on.any():
+            break
+        end = np.where(goes_on, end[place], end)
     led = HOP * ranking.score[old]
     better = np.flatnonzero(passed_on & visible[end] & (led > ranking.score[end]))
     better = better[np.argsort(-led[better], kind="stable")]
@@ -174,10 +176,11 @@ def _walk(db: Db, index: OwnerIndex, ranking: Ranking, visible: NDArray[np.bool_
     frontier = {unit: (float(ranking.score[unit]), ranking.path.get(unit, ())) for unit in best}
     for _ in range(hops):
         following: dict[int, tuple[float, tuple[int, ...]]] = {}
-        for unit, other, strength in _links_of(db, index, list(frontier)):
+        for unit, other, strength in _links_of(db, index, list(frontier), visible):
             score, path = frontier[unit]
             passed = score * strength * HOP
-            if visible[other] and passed > max(float(ranking.score[other]), following.get(other, (0.0, ()))[0]):
+            known = following.get(other)
+            if passed > (ranking.score.item(other) if known is None else known[0]):
                 following[other] = (passed, (*path, unit))
         for unit, (passed, path) in following.items():
             ranking.score[unit] = passed
@@ -188,19 +191,20 @@ def _walk(db: Db, index: OwnerIndex, ranking: Ranking, visible: NDArray[np.bool_
             return
 
 
-def _links_of(db: Db, index: OwnerIndex, units: Sequence[int]) -> list[tuple[int, int, float]]:
-    """(unit, linked unit, link score) for every link at either end of these notes, but for superseding."""
-    refs = {int(index.meta["ref"][unit]): unit for unit in units}
-    found: list[tuple[int, int, float]] = []
+def _links_of(
+    db: Db, index: OwnerIndex, units: Sequence[int], visible: NDArray[np.bool_]
+) -> Iterator[tuple[int, int, float]]:
+    """(unit, linked unit that may be seen, link score) for every link at either end of these notes, but superseding."""
+    own = {int(index.meta["ref"][unit]): unit for unit in units}
     for here, there in (("source", "target"), ("target", "source")):
-        for own, linked, score in select_in(
+        rows = select_in(
             db,
             f"SELECT {here}, {there}, score FROM links WHERE tenant = ? AND owner = ?"
             f" AND type <> 'supersedes' AND {here} IN ({{marks}})",
             (index.tenant, index.owner),
-            list(refs),
-        ):
+            own,
+        )
+        for ref, linked, score in rows:
             other = index.unit(NOTE, linked)
-            if other is not None:
-                found.append((refs[own], other, score))
-    return found
+            if other is not None and visible.item(other):
+                yield own[ref], other, score

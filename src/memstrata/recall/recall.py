@@ -6,13 +6,15 @@ import base64
 import binascii
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
+from memstrata.embed.base import sound
 from memstrata.engine import Engine
 from memstrata.errors import FilterError, InputError
 from memstrata.index.owner import OwnerIndex
@@ -23,15 +25,24 @@ from memstrata.recall.legs import Floats
 from memstrata.recall.query import understand
 from memstrata.recall.rank import Ranking, View, rank
 from memstrata.store.base import Db
-from memstrata.store.kinds import NOTE
-from memstrata.store.read import key_of, notes_by_no, turns_by_no
-from memstrata.store.rows import dump, evidence_of
+from memstrata.store.kinds import NOTE, PAGE
+from memstrata.store.read import (
+    Key,
+    bare_notes_by_no,
+    evidence_by_no,
+    key_of,
+    notes_standing_on,
+    turns_by_no,
+    turns_by_note,
+)
+from memstrata.store.rows import dump, from_us
 from memstrata.tiers.weight import weight_at
-from memstrata.types import Hit, Kind, Leg, Note, Recall, Scope, Turn
+from memstrata.types import Evidence, Hit, Kind, Leg, Note, Recall, Scope, Turn
 
 MAX_K = 1000
 MAX_QUERY = 20_000  # characters
-LEAST_BATCH = 8  # units whose records are read together; a recall spends most of its time reading them
+MAX_EVIDENCE = 20  # turns that a hit brings along; of more, the first and the last half of so many
+LEAST_BATCH = 8  # units that are looked at together
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +168,7 @@ def cursor_of(offset: int | None, digest: str) -> str | None:
 
 async def find(engine: Engine, scope: Scope, ask: Ask) -> Found:
     """The hits of one page, and what they touch. One encoding of the query, one read transaction."""
-    vector = (await engine.embedder.embed([ask.query], query=True))[0]
+    vector = sound(await engine.embedder.embed([ask.query], query=True), [ask.query], engine.embedder)[0]
     index = engine.index(scope)
     clock = engine.now()
 
@@ -178,51 +189,95 @@ async def recall(engine: Engine, scope: Scope, ask: Ask) -> tuple[Recall, Found]
 
 
 def _collect(db: Db, index: OwnerIndex, scope: Scope, ask: Ask, ranking: Ranking, clock: datetime) -> Found:
-    """Walk down the ranking: filter, fold what was said already, until k hits of this page are there."""
+    """The hits of this page, read together: a recall spends most of its time on records."""
     meta, key = index.meta, key_of(scope)
-    hits: list[Hit] = []
-    notes: list[int] = []
+    units, next_offset = _choose(db, index, key, ask, ranking)
+    refs = {unit: int(meta["ref"][unit]) for unit in units}
+    notes = {refs[unit]: unit for unit in units if meta["kind"][unit] == NOTE}
+    standing = turns_by_note(db, key, notes)
+    shown = {no: _shown(standing.get(no, ())) for no in notes}
+    turns = [refs[unit] for unit in units if meta["kind"][unit] != NOTE]
+    evidence = evidence_by_no(db, key, chain(turns, *shown.values()))
+    records = notes_standing_on(
+        db,
+        key,
+        {no: [evidence[turn] for turn in shown[no]] for no in notes},
+        {no: _weight(index, unit, clock) for no, unit in notes.items()},
+        index.id_of_note,
+    )
+    hits = []
     pages: list[int] = []
+    for unit in units:
+        no = refs[unit]
+        if meta["kind"][unit] == NOTE:
+            more = len(standing.get(no, ())) - len(shown[no])
+            hits.append(_note_hit(index, ranking, unit, records[no], more))
+            pages.extend(int(meta["page"][turn]) for turn in index.turns_of_note.get(unit, ()))
+        else:
+            hits.append(_turn_hit(index, ranking, unit, evidence[no]))
+            pages.append(int(meta["page"][unit]))
+    return Found(tuple(hits), tuple(notes), _warm(index, pages), next_offset)
+
+
+def _choose(db: Db, index: OwnerIndex, key: Key, ask: Ask, ranking: Ranking) -> tuple[list[int], int | None]:
+    """Walk down the ranking: filter, fold what was said already, until this page of hits is full.
+
+    Returns its units, and where the next page begins if there is one.
+    """
     given: set[int] = set()  # turn units that a hit stands on
-    seen = 0
-    batch = max(LEAST_BATCH, ask.offset + ask.k + 1)  # mostly one is enough
+    chosen: list[int] = []
+    end = ask.offset + ask.k
+    batch = max(LEAST_BATCH, end + 1)  # mostly one is enough
     for start in range(0, len(ranking.units), batch):
         units = ranking.units[start : start + batch]
-        if float(ranking.score[units[0]]) < ask.min_score:
-            break
-        of_notes = [unit for unit in units if meta["kind"][unit] == NOTE]
-        of_turns = [unit for unit in units if meta["kind"][unit] != NOTE and unit not in given]
-        note_records = notes_by_no(db, key, [int(meta["ref"][unit]) for unit in of_notes])
-        turn_records = turns_by_no(db, key, [int(meta["ref"][unit]) for unit in of_turns])
+        wanted = _wanted(db, index, key, ask, [unit for unit in units if unit not in given])
         for unit in units:
             if float(ranking.score[unit]) < ask.min_score:
-                break
-            ref, is_note = int(meta["ref"][unit]), meta["kind"][unit] == NOTE
-            record = note_records.get(ref) if is_note else turn_records.get(ref)
-            if record is None or unit in given or not _wanted(record, ask):
+                return chosen[ask.offset :], None
+            if unit in given or unit not in wanted:
                 continue
-            if isinstance(record, Note):
-                given.update(index.turns_of_note.get(unit, ()))
-            seen += 1
-            if seen <= ask.offset:
-                continue
-            if len(hits) == ask.k:
-                return Found(tuple(hits), tuple(notes), _distinct(pages), ask.offset + ask.k)
-            hits.append(_hit(index, ranking, unit, record, ask, clock))
-            if isinstance(record, Note):
-                notes.append(record.no)
-                pages.extend(int(meta["page"][turn]) for turn in index.turns_of_note.get(unit, ()))
-            elif record.page:
-                pages.append(record.page)
-    return Found(tuple(hits), tuple(notes), _distinct(pages), None)
+            if len(chosen) == end:
+                return chosen[ask.offset :], end
+            chosen.append(unit)
+            given.update(index.turns_of_note.get(unit, ()))
+    return chosen[ask.offset :], None
 
 
-def _distinct(pages: Sequence[int]) -> tuple[int, ...]:
-    """Each page once: however many hits stand on it, one recall warms it once."""
-    return tuple(dict.fromkeys(page for page in pages if page))
+def _shown(turns: Sequence[int]) -> Sequence[int]:
+    """The turns that a hit brings along: all, or of a statement that was made very often the first and the last."""
+    half = MAX_EVIDENCE // 2
+    return turns if len(turns) <= MAX_EVIDENCE else [*turns[:half], *turns[-half:]]
 
 
-def _wanted(record: Note | Turn, ask: Ask) -> bool:
+def _weight(index: OwnerIndex, unit: int, clock: datetime) -> float:
+    """The forgetting weight of a note now."""
+    meta = index.meta
+    return (
+        1.0
+        if meta["pinned"][unit]
+        else weight_at(from_us(int(meta["last_access"][unit])), clock, float(meta["rate"][unit]))
+    )
+
+
+def _warm(index: OwnerIndex, pages: Sequence[int]) -> tuple[int, ...]:
+    """The pages that a recall warms, each once however many hits stand on it. A distilled page has no heat to raise."""
+    state = index.meta["state"]
+    distinct = dict.fromkeys(page for page in pages if page)
+    return tuple(page for page in distinct if (unit := index.unit(PAGE, page)) is None or state[unit] == 0)
+
+
+def _wanted(db: Db, index: OwnerIndex, key: Key, ask: Ask, units: Sequence[int]) -> Set[int]:
+    """Those of the units that pass the kinds, the tags and the filters of a call."""
+    if not (ask.kinds or ask.tags or ask.check):
+        return set(units)
+    kind = index.meta["kind"]
+    refs = {unit: int(index.meta["ref"][unit]) for unit in units}
+    notes = bare_notes_by_no(db, key, [no for unit, no in refs.items() if kind[unit] == NOTE])
+    turns = turns_by_no(db, key, [no for unit, no in refs.items() if kind[unit] != NOTE])
+    return {unit for unit, no in refs.items() if _passes(notes[no] if kind[unit] == NOTE else turns[no], ask)}
+
+
+def _passes(record: Note | Turn, ask: Ask) -> bool:
     if isinstance(record, Note):
         if ask.kinds and record.kind not in ask.kinds:
             return False
@@ -233,38 +288,45 @@ def _wanted(record: Note | Turn, ask: Ask) -> bool:
     return ask.check(note_fields(record) if isinstance(record, Note) else turn_fields(record))
 
 
-def _hit(index: OwnerIndex, ranking: Ranking, unit: int, record: Note | Turn, ask: Ask, clock: datetime) -> Hit:
-    legs = _legs(index, ranking, unit)
-    path = tuple(index.note_id(step) for step in ranking.path.get(unit, ()))
-    score = min(1.0, max(0.0, float(ranking.score[unit])))
-    if isinstance(record, Note):
-        rate = float(index.meta["rate"][unit])
-        weight = 1.0 if record.pinned else weight_at(record.last_access, clock, rate)
-        note = replace(record, weight=weight)
-        return Hit(
-            id=note.id,
-            kind="note",
-            text=note.content,
-            score=score,
-            legs=legs,
-            path=path,
-            evidence=note.evidence,
-            at=note.said_at,
-            event=note.event,
-            note=note,
-            reason=_reason(legs, path),
-        )
+def _note_hit(index: OwnerIndex, ranking: Ranking, unit: int, note: Note, more: int) -> Hit:
+    legs, path = _legs(index, ranking, unit), _path(index, ranking, unit)
     return Hit(
-        id=record.id,
-        kind="turn",
-        text=record.said,
-        score=score,
+        id=note.id,
+        kind="note",
+        text=note.content,
+        score=_score(ranking, unit),
         legs=legs,
         path=path,
-        evidence=(evidence_of(record),),
-        at=record.at,
+        evidence=note.evidence,
+        more_evidence=more,
+        at=note.said_at,
+        event=note.event,
+        note=note,
         reason=_reason(legs, path),
     )
+
+
+def _turn_hit(index: OwnerIndex, ranking: Ranking, unit: int, turn: Evidence) -> Hit:
+    legs, path = _legs(index, ranking, unit), _path(index, ranking, unit)
+    return Hit(
+        id=turn.id,
+        kind="turn",
+        text=f"{turn.speaker or turn.role}: {turn.text}",
+        score=_score(ranking, unit),
+        legs=legs,
+        path=path,
+        evidence=(turn,),
+        at=turn.at,
+        reason=_reason(legs, path),
+    )
+
+
+def _path(index: OwnerIndex, ranking: Ranking, unit: int) -> tuple[str, ...]:
+    return tuple(index.note_id(step) for step in ranking.path.get(unit, ()))
+
+
+def _score(ranking: Ranking, unit: int) -> float:
+    return min(1.0, max(0.0, float(ranking.score[unit])))
 
 
 def _legs(index: OwnerIndex, ranking: Ranking, unit: int) -> tuple[Leg, ...]:
@@ -273,9 +335,11 @@ def _legs(index: OwnerIndex, ranking: Ranking, unit: int) -> tuple[Leg, ...]:
     legs = ranking.legs
     found = [_leg("dense", legs.cosine, unit), _leg("lexical", legs.coverage, unit)]
     rank_of = legs.turns.rank
-    turns = [unit] if rank_of[unit] >= 0 else [turn for turn in index.turns_of_note.get(unit, ()) if rank_of[turn] >= 0]
-    if turns:
-        place = max((int(rank_of[turn]) for turn in turns), key=lambda at: float(legs.features["coverage_near"][at]))
+    turns = unit if rank_of[unit] >= 0 else list(index.turns_of_note.get(unit, ()))
+    places = np.atleast_1d(rank_of[turns])
+    places = places[places >= 0]
+    if len(places):
+        place = int(places[legs.features["coverage_near"][places].argmax()])
         for name, feature in (
             ("neighbours", "coverage_near"),
             ("speaker", "speaker"),

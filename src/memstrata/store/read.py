@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
 import orjson
 
 from memstrata.errors import NotFoundError
 from memstrata.store.base import Db, Row
-from memstrata.store.rows import evidence_of, from_us, note_of, turn_of
+from memstrata.store.rows import EVIDENCE_COLUMNS, evidence_of_row, from_us, note_of, turn_of
 from memstrata.types import Evidence, Link, LinkType, Note, Scope, Turn
 
 Key = tuple[str, str]
@@ -20,11 +20,16 @@ def key_of(scope: Scope) -> Key:
 
 
 def select_in(db: Db, sql: str, key: Sequence[object], values: Iterable[object]) -> list[Row]:
-    """Rows of a query that ends in `IN ({marks})`, in batches."""
+    """Rows of a query that ends in `IN ({marks})`, in batches.
+
+    A batch is filled up to a power of two with its last value, so that the database meets few different statements and
+    has prepared them all.
+    """
     wanted = list(values)
     rows: list[Row] = []
     for start in range(0, len(wanted), BATCH):
         part = wanted[start : start + BATCH]
+        part += part[-1:] * ((1 << (len(part) - 1).bit_length()) - len(part))
         rows.extend(db.all(sql.format(marks=", ".join("?" * len(part))), (*key, *part)))
     return rows
 
@@ -52,21 +57,35 @@ def notes_by_no(db: Db, key: Key, numbers: Iterable[int], *, texts: bool = True)
     return {no: note_of(row, links=links.get(no, ()), evidence=turns.get(no, ())) for no, row in rows.items()}
 
 
+def bare_notes_by_no(db: Db, key: Key, numbers: Iterable[int]) -> dict[int, Note]:
+    """Notes without their links and evidence: what a filter looks at."""
+    return {no: note_of(row) for no, row in _note_rows(db, key, numbers).items()}
+
+
+def notes_standing_on(
+    db: Db,
+    key: Key,
+    evidence: Mapping[int, Sequence[Evidence]],
+    weights: Mapping[int, float],
+    id_of: Callable[[int], str],
+) -> dict[int, Note]:
+    """The notes that `evidence` and `weights` name, with those and their links; `id_of` as for `neighbours_by_no`."""
+    rows = _note_rows(db, key, evidence)
+    found = sorted(set(map(tuple, link_rows(db, key, "source, target, type, score, reason", rows))))
+    links = _links_by_no(found, rows.keys(), id_of)
+    return {
+        no: note_of(row, links=links.get(no, ()), evidence=evidence[no], weight=weights[no]) for no, row in rows.items()
+    }
+
+
 def neighbours_by_no(db: Db, key: Key, numbers: Iterable[int], id_of: Callable[[int], str]) -> dict[int, Note]:
     """Notes as the gate looks at its neighbours: their evidence without texts, of their links the ends and the type.
 
     `id_of` gives the id of a note by its number, so that no row of a link or of its other end is read.
     """
     rows = _note_rows(db, key, numbers)
-    found: set[tuple[int, int, LinkType]] = set()
-    for end in ("source", "target"):
-        sql = f"SELECT source, target, type FROM links WHERE tenant = ? AND owner = ? AND {end} IN ({{marks}})"
-        found.update((row["source"], row["target"], row["type"]) for row in select_in(db, sql, key, rows))
-    links: dict[int, list[Link]] = {}
-    for source, target, kind in sorted(found):
-        link = Link(id_of(source), id_of(target), kind, 0.0, "")
-        for no in {source, target} & rows.keys():
-            links.setdefault(no, []).append(link)
+    found = sorted(set(map(tuple, link_rows(db, key, "source, target, type, 0.0, ''", rows))))
+    links = _links_by_no(found, rows.keys(), id_of)
     turns = _places(db, key, rows)
     return {no: note_of(row, links=links.get(no, ()), evidence=turns.get(no, ())) for no, row in rows.items()}
 
@@ -76,43 +95,58 @@ def _note_rows(db: Db, key: Key, numbers: Iterable[int]) -> dict[int, Row]:
     return {row["no"]: row for row in select_in(db, sql, key, sorted(set(numbers)))}
 
 
-def _links(db: Db, key: Key, rows: Mapping[int, Row]) -> dict[int, list[Link]]:
-    numbers = sorted(rows)
-    found: dict[tuple[int, int, str], Row] = {}
-    for end in ("source", "target"):
+def link_rows(db: Db, key: Key, columns: str, numbers: Iterable[int]) -> list[Row]:
+    """The links at either end of these notes; one between two of them comes twice."""
+    wanted = sorted(numbers)
+    return [
+        row
+        for end in ("source", "target")
         for row in select_in(
-            db,
-            "SELECT source, target, type, score, reason FROM links"
-            f" WHERE tenant = ? AND owner = ? AND {end} IN ({{marks}})",
-            key,
-            numbers,
-        ):
-            found[(row["source"], row["target"], row["type"])] = row
+            db, f"SELECT {columns} FROM links WHERE tenant = ? AND owner = ? AND {end} IN ({{marks}})", key, wanted
+        )
+    ]
+
+
+def _links(db: Db, key: Key, rows: Mapping[int, Row]) -> dict[int, list[Link]]:
+    found = sorted(set(map(tuple, link_rows(db, key, "source, target, type, score, reason", rows))))
     ids = {no: row["id"] for no, row in rows.items()}
-    others = {no for source, target, _ in found for no in (source, target)} - ids.keys()
-    for row in select_in(
-        db, "SELECT no, id FROM notes WHERE tenant = ? AND owner = ? AND no IN ({marks})", key, sorted(others)
-    ):
-        ids[row["no"]] = row["id"]
+    others = {no for source, target, *_ in found for no in (source, target)} - ids.keys()
+    sql = "SELECT no, id FROM notes WHERE tenant = ? AND owner = ? AND no IN ({marks})"
+    ids.update(map(tuple, select_in(db, sql, key, sorted(others))))
+    return _links_by_no(found, rows.keys(), ids.__getitem__)
+
+
+def _links_by_no(
+    found: Iterable[tuple[int, int, LinkType, float, str]], numbers: Set[int], id_of: Callable[[int], str]
+) -> dict[int, list[Link]]:
+    """Each note's links, from rows without repetition."""
     links: dict[int, list[Link]] = {}
-    for (source, target, _), row in sorted(found.items()):
-        link = Link(ids[source], ids[target], row["type"], row["score"], row["reason"])
-        for no in {source, target} & rows.keys():
+    for source, target, kind, score, reason in found:
+        link = Link(id_of(source), id_of(target), kind, score, reason)
+        for no in {source, target} & numbers:
             links.setdefault(no, []).append(link)
     return links
 
 
-def _evidence(db: Db, key: Key, rows: Iterable[int]) -> dict[int, list[Evidence]]:
-    found: dict[int, list[Evidence]] = {}
-    for row in select_in(
-        db,
-        "SELECT e.note, t.* FROM evidence e JOIN turns t ON t.tenant = e.tenant AND t.owner = e.owner AND t.no = e.turn"
-        " WHERE e.tenant = ? AND e.owner = ? AND e.note IN ({marks}) ORDER BY e.note, e.turn",
-        key,
-        sorted(rows),
-    ):
-        found.setdefault(row["note"], []).append(evidence_of(turn_of(row)))
+def turns_by_note(db: Db, key: Key, notes: Iterable[int]) -> dict[int, list[int]]:
+    """The numbers of the turns that each note stands on, in order."""
+    found: dict[int, list[int]] = {}
+    sql = "SELECT note, turn FROM evidence WHERE tenant = ? AND owner = ? AND note IN ({marks})"
+    for note, turn in select_in(db, sql, key, sorted(notes)):
+        found.setdefault(note, []).append(turn)
     return found
+
+
+def evidence_by_no(db: Db, key: Key, turns: Iterable[int]) -> dict[int, Evidence]:
+    """Turns as evidence, by number."""
+    sql = f"SELECT {EVIDENCE_COLUMNS} FROM turns WHERE tenant = ? AND owner = ? AND no IN ({{marks}})"
+    return {row[0]: evidence_of_row(row) for row in select_in(db, sql, key, sorted(set(turns)))}
+
+
+def _evidence(db: Db, key: Key, rows: Iterable[int]) -> dict[int, list[Evidence]]:
+    standing = turns_by_note(db, key, rows)
+    evidence = evidence_by_no(db, key, (turn for turns in standing.values() for turn in turns))
+    return {note: [evidence[turn] for turn in sorted(turns)] for note, turns in standing.items()}
 
 
 def _places(db: Db, key: Key, rows: Iterable[int]) -> dict[int, list[Evidence]]:

@@ -144,6 +144,26 @@ def evidence_of(turn: Turn) -> Evidence:
     )
 
 
+EVIDENCE_COLUMNS = "no, id, agent, session, position, at, at_offset, role, speaker, text, parts, metadata"
+
+
+def evidence_of_row(row: Row) -> Evidence:
+    """Evidence from EVIDENCE_COLUMNS of a turn, in that order; what else a turn has is not read."""
+    no, own_id, agent, session, position, at, offset, role, speaker, text, parts, metadata = row
+    captions = [f"[{part['caption']}]" for part in orjson.loads(parts) if part["caption"]] if parts else ()
+    return Evidence(
+        id=f"t{no}" if own_id is None else own_id,
+        session=session,
+        position=position,
+        at=from_us(at, offset),
+        role=role,
+        speaker=speaker,
+        text=" ".join((text, *captions)).strip(),
+        agent=agent or None,
+        metadata=orjson.loads(metadata) if metadata else {},
+    )
+
+
 # pages ----------------------------------------------------------------------------------------------------------------
 
 
@@ -210,7 +230,10 @@ def note_row(note: Note, *, rate: float, statement: str, forgets_at: int | None,
     }
 
 
-def note_of(row: Row, *, links: Sequence[Link] = (), evidence: Sequence[Evidence] = (), weight: float = 1.0) -> Note:
+def note_of(
+    columns: Row, *, links: Sequence[Link] = (), evidence: Sequence[Evidence] = (), weight: float = 1.0
+) -> Note:
+    row = dict(zip(columns.keys(), columns, strict=True))  # a database's row looks for each name among all of them
     said_at = from_us(row["said_at"])
     # What was said and happened is in the zone of whoever said it, where "yesterday" is a day.
     zone = next((turn.at.tzinfo for turn in evidence if turn.at == said_at), UTC)
