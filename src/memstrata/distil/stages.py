@@ -7,20 +7,23 @@ the queue can do again after a loss of power does not wait for the disk; a `reme
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
+from functools import partial
+from types import MappingProxyType
 
 import numpy as np
 import orjson
 
 from memstrata._version import __version__
+from memstrata.distil.advice import Adviser, added
 from memstrata.distil.commit import Embedded, Stale, commit_plan
+from memstrata.distil.drafting import Drafts, draft_page
 from memstrata.distil.knowledge import Known, known_around
 from memstrata.distil.plan import Occasion, Plan, make_plan
 from memstrata.distil.spending import spent_by
 from memstrata.embed.base import sound
 from memstrata.engine import Engine
-from memstrata.extract.candidates import draft
-from memstrata.extract.summary import summarise
 from memstrata.extract.whole import whole
 from memstrata.gate.budget import Spent
 from memstrata.index.units import (
@@ -98,25 +101,23 @@ def still_queued(db: Db, jobs: Sequence[Job]) -> list[Job]:
 # index ----------------------------------------------------------------------------------------------------------------
 
 
-async def run_index(engine: Engine, jobs: Sequence[Job]) -> None:
+def turns_to_index(db: Db, jobs: Sequence[Job]) -> dict[int, Turn]:
+    """The turns that some index jobs of one owner are about, by number."""
+    numbers = [no for job in jobs for no in range(job.payload["first"], job.payload["last"] + 1)]
+    return turns_by_no(db, (jobs[0].tenant, jobs[0].owner), numbers)
+
+
+async def run_index(engine: Engine, jobs: Sequence[Job], turns: Sequence[Turn]) -> None:
     """Terms and vectors of the turns of some `add`s of one owner. Derived rows only: no operation of its own."""
     scope = scope_of_job(jobs[0])
     key = (scope.tenant, scope.owner)
-
-    def read(db: Db) -> list[Turn]:
-        engine.check_model(db)
-        numbers = [no for job in jobs for no in range(job.payload["first"], job.payload["last"] + 1)]
-        return [turn for _, turn in sorted(turns_by_no(db, key, numbers).items())]
-
-    turns = await engine.store.read(read)
     embedded = await embed_documents(engine, [turn_document(turn) for turn in turns])
 
     def write(db: Db) -> None:
         mine = still_queued(db, jobs)  # another worker may have been faster with some
         if not mine:
             return
-        numbers = [no for job in mine for no in range(job.payload["first"], job.payload["last"] + 1)]
-        present = turns_by_no(db, key, numbers)
+        present = turns_to_index(db, mine)
         counters = load_counters(db, *key)
         counters.changed += 1
         writer = writer_for(engine, db, scope, counters)
@@ -156,21 +157,43 @@ async def run_page(engine: Engine, job: Job) -> None:
     if page is None:
         await engine.store.write(lambda db: complete(db, [job]), durable=False)
         return
-    summary = summarise(page.turns)
-    drafts = draft(page.turns, before=page.before, after=page.after, served=page.served)
-    embedded = (await embed_documents(engine, [page_document(page.row["no"], summary)]))[0]
     scope, operation, now = _scope_of_page(job, page.row), engine.operation_id(), engine.now()
+    made = await _draft(engine, scope, job, page)
+    embedded = (await embed_documents(engine, [page_document(page.row["no"], made.summary)]))[0]
 
     def write(db: Db) -> None:
         if not still_queued(db, [job]):
             return
         rec = engine.record(db, scope, "page", operation=operation, now=now)
-        rec.update("pages", (page.row["no"],), {"summary": summary, "drafts": dump(drafts)})
+        rec.update("pages", (page.row["no"],), {"summary": made.summary, "drafts": dump(made.candidates)})
         writer_for(engine, db, scope, rec.counter).put(embedded.document, embedded.vectors)
-        rec.finish({"job": job.no}, Receipt(operation, "page", now, counts={"drafts": len(drafts)}))
-        complete(db, [job])
+        counts = {"drafts": len(made.candidates), **made.counts}
+        rec.finish({"job": job.no}, Receipt(operation, "page", now, counts=counts, versions=made.versions))
+        _complete(engine, db, job)
 
     await engine.store.write(write, durable=False)
+
+
+async def _draft(engine: Engine, scope: Scope, job: Job, page: PageTurns) -> Drafts:
+    return await draft_page(
+        engine,
+        scope,
+        job,
+        page.row["no"],
+        page.turns,
+        before=page.before,
+        after=page.after,
+        served=page.served,
+    )
+
+
+def _complete(engine: Engine, db: Db, job: Job) -> None:
+    """Take a done job off the queue, and what a model answered for it."""
+    if engine.llm is not None:
+        from memstrata.llm.calls import settle
+
+        settle(db, job)
+    complete(db, [job])
 
 
 def _scope_of_page(job: Job, row: Row) -> Scope:
@@ -187,14 +210,10 @@ async def run_distill(engine: Engine, job: Job) -> None:
     if page is None:
         await engine.store.write(lambda db: complete(db, [job]), durable=False)
         return
-    drafts = page.row["drafts"]
-    candidates = (
-        [candidate_of(item) for item in orjson.loads(drafts)]
-        if drafts
-        else draft(page.turns, before=page.before, after=page.after, served=page.served)
-    )
-    sources = {turn.no: turn for turn in page.turns}
     scope, operation, now = _scope_of_page(job, page.row), engine.operation_id(), engine.now()
+    made = await _drafts_of(engine, scope, job, page)
+    sources = {turn.no: turn for turn in (*page.before, *page.turns, *page.after)}
+    adviser = Adviser(engine, scope, operation, job, page.row["no"])
     occasion = Occasion(
         operation=operation,
         now=now,
@@ -202,7 +221,7 @@ async def run_distill(engine: Engine, job: Job) -> None:
         agent=scope.agent,
         session=scope.session,
         page=page.row["no"],
-        versions=versions(engine),
+        versions=versions(engine, made.versions),
     )
 
     def write(db: Db, plan: Plan, embedded: Mapping[str, Embedded], notes_changed: int) -> None:
@@ -212,11 +231,26 @@ async def run_distill(engine: Engine, job: Job) -> None:
         writer = writer_for(engine, db, scope, rec.counter)
         commit_plan(rec, plan, embedded, writer, engine.settings, notes_changed=notes_changed)
         rec.update("pages", (page.row["no"],), {"state": "distilled", "drafts": ""})
-        receipt = Receipt(operation, "distill", now, counts=counts_of(plan))
+        counts = {**counts_of(plan), **added(made.counts, adviser.counts)}
+        receipt = Receipt(operation, "distill", now, counts=counts, versions={**made.versions, **adviser.versions})
         rec.finish({"job": job.no}, receipt)
-        complete(db, [job])
+        _complete(engine, db, job)
 
-    await plan_and_commit(engine, scope, candidates, sources, occasion, write, durable=False)
+    await plan_and_commit(engine, scope, made.candidates, sources, occasion, write, durable=False, adviser=adviser)
+
+
+async def _drafts_of(engine: Engine, scope: Scope, job: Job, page: PageTurns) -> Drafts:
+    """The drafts that were made with the page; made now where an undo took them, or the page's own job failed."""
+    drafts = page.row["drafts"]
+    if not drafts:
+        return await _draft(engine, scope, job, page)
+    author: dict[str, str] = {}
+    if engine.llm is not None:
+        from memstrata.llm.calls import author_of_page
+
+        key, number = (job.tenant, job.owner), page.row["no"]
+        author = await engine.store.read(lambda db: author_of_page(db, key, number))
+    return Drafts(page.row["summary"], [candidate_of(item) for item in orjson.loads(drafts)], versions=author)
 
 
 # remember -------------------------------------------------------------------------------------------------------------
@@ -244,6 +278,7 @@ async def run_remember(engine: Engine, job: Job) -> None:
         versions=versions(engine),
         metadata=turn.metadata,
     )
+    adviser = Adviser(engine, scope, operation, job)
 
     def write(db: Db, plan: Plan, embedded: Mapping[str, Embedded], notes_changed: int) -> None:
         if not still_queued(db, [job]):
@@ -253,20 +288,21 @@ async def run_remember(engine: Engine, job: Job) -> None:
         writer.put(indexed.document, indexed.vectors)
         commit_plan(rec, plan, embedded, writer, engine.settings, notes_changed=notes_changed)
         stored = receipt_of(operation_row(db, scope, operation))
-        rec.finish({}, replace(stored, counts=counts_of(plan)))
-        complete(db, [job])
+        counts = {**counts_of(plan), **adviser.counts}
+        rec.finish({}, replace(stored, counts=counts, versions=adviser.versions))
+        _complete(engine, db, job)
 
-    await plan_and_commit(engine, scope, [candidate], {no: turn}, occasion, write, durable=True)
+    await plan_and_commit(engine, scope, [candidate], {no: turn}, occasion, write, durable=True, adviser=adviser)
 
 
-def versions(engine: Engine) -> dict[str, str | None]:
+def versions(engine: Engine, author: Mapping[str, str] = MappingProxyType({})) -> dict[str, str | None]:
     """What a decision was taken with. `model` and `prompt` are those of an LLM: None where there is none."""
     return {
         "memstrata": __version__,
         "embedder": engine.embedder.name,
-        "extraction": "offline",
-        "model": None,
-        "prompt": None,
+        "extraction": "model" if "model" in author else "offline",
+        "model": author.get("model"),
+        "prompt": author.get("prompt"),
     }
 
 
@@ -286,12 +322,13 @@ async def plan_and_commit(
     write: Callable[[Db, Plan, Mapping[str, Embedded], int], None],
     *,
     durable: bool,
+    adviser: Adviser | None = None,
 ) -> Plan:
-    """Plan on a snapshot, embed, commit; start again from scoring when the notes changed in between."""
+    """Plan on a snapshot, ask the model, embed, commit; from scoring again when the notes changed in between."""
     embedded = await embed_candidates(engine, candidates)
     for _ in range(REPLANS):
         plan, vectors, notes_changed = await make_plan_on_snapshot(
-            engine, scope, candidates, embedded, sources, occasion
+            engine, scope, candidates, embedded, sources, occasion, adviser
         )
         try:
             await engine.store.write(lambda db: write(db, plan, vectors, notes_changed), durable=durable)  # noqa: B023
@@ -308,6 +345,7 @@ async def make_plan_on_snapshot(
     embedded: Sequence[Embedded],
     sources: Mapping[int, Turn],
     occasion: Occasion,
+    adviser: Adviser | None = None,
 ) -> tuple[Plan, dict[str, Embedded], int]:
     """The plan, the vectors of the notes it makes or changes, and the state it was made at."""
     index = engine.index(scope)
@@ -320,7 +358,10 @@ async def make_plan_on_snapshot(
         return known, spent_by(db, key, policy.budget, candidates)
 
     known, spent = await engine.store.read(read)
-    plan = make_plan(candidates, vectors, known, sources, occasion, policy, engine.settings, spent)
+    make = partial(make_plan, candidates, vectors, known, sources, occasion, policy, engine.settings)
+    plan = make(deepcopy(spent))
+    if adviser is not None and (counsel := await adviser.counsel(plan, candidates, known)) is not None:
+        plan = make(spent, counsel)
     by_text = {item.document.dense: item for item in embedded}
     wanted = {**plan.notes, **{note_id: plan.updated[note_id] for note_id in plan.re_embedded & plan.updated.keys()}}
     documents = {note_id: document_of(note) for note_id, note in wanted.items()}

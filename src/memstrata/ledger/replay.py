@@ -13,14 +13,14 @@ from datetime import datetime
 import orjson
 
 from memstrata.clock import SetClock
-from memstrata.distil.stages import run_distill, run_index, run_page, run_remember
+from memstrata.distil.stages import run_distill, run_index, run_page, run_remember, turns_to_index
 from memstrata.engine import Engine
 from memstrata.errors import ReplayError
 from memstrata.intake.add import close_session, store_messages, store_statement
 from memstrata.intake.append import TRUST
 from memstrata.journal.jobs import Job, job_of_row
 from memstrata.journal.receipts import decisions_of_operation, receipt_of
-from memstrata.ledger import notes, undo
+from memstrata.ledger import feedback, forget, notes, undo
 from memstrata.ledger.maintain import cool_pages, forget_faded, scope_of_owner
 from memstrata.store.base import Db, Row, Store
 from memstrata.store.read import Key, key_of
@@ -131,7 +131,9 @@ class _Replay:
     async def _index(self) -> None:
         jobs = [job for job in await self._jobs() if job.kind == "index"]
         for start in range(0, len(jobs), INDEX_JOBS):
-            await run_index(self.engine, jobs[start : start + INDEX_JOBS])
+            part = jobs[start : start + INDEX_JOBS]
+            turns = await self.store.read(lambda db: turns_to_index(db, part))  # noqa: B023
+            await run_index(self.engine, part, list(turns.values()))
 
     async def _finish_jobs(self) -> None:
         """Jobs that left no operation: they found their page gone or distilled already."""
@@ -236,12 +238,16 @@ class _Replay:
         numbers = orjson.loads(row["payload"])["notes"]
         ids = await self.store.read(lambda db: _note_ids(db, self.key, numbers))
         if len(ids) == 1:
-            await notes.forget(self.engine, scope, ids[0])
+            await forget.forget(self.engine, scope, ids[0])
         else:
-            await notes.forget(self.engine, scope, None, filters={"id": {"in": ids}})
+            await forget.forget(self.engine, scope, None, filters={"id": {"in": ids}})
 
     async def restore(self, scope: Scope, row: Row, receipt: Receipt) -> None:
-        await notes.restore(self.engine, scope, orjson.loads(row["payload"])["note"])
+        await forget.restore(self.engine, scope, orjson.loads(row["payload"])["note"])
+
+    async def feedback(self, scope: Scope, row: Row, receipt: Receipt) -> None:
+        payload = orjson.loads(row["payload"])
+        await feedback.feedback(self.engine, scope, payload.pop("item"), **payload)
 
     async def undo(self, scope: Scope, row: Row, receipt: Receipt) -> None:
         payload = orjson.loads(row["payload"])
@@ -300,6 +306,7 @@ VERBS: Mapping[str, Verb] = {
     "pin": _Replay.pin,
     "forget": _Replay.forget,
     "restore": _Replay.restore,
+    "feedback": _Replay.feedback,
     "undo": _Replay.undo,
     "sweep": _Replay.sweep,
 }

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from memstrata.distil.stages import run_distill, run_index, run_page, run_remember
+from memstrata.distil.stages import run_distill, run_index, run_page, run_remember, turns_to_index
 from memstrata.engine import Engine
 from memstrata.errors import ClosedError, StoreError
 from memstrata.journal.jobs import (
@@ -22,6 +22,7 @@ from memstrata.journal.jobs import (
     release,
 )
 from memstrata.store.base import Db
+from memstrata.types import Turn
 
 log = logging.getLogger("memstrata")
 HELD_SECONDS = 0.05  # how long to wait before asking again for an owner that another worker holds
@@ -92,71 +93,82 @@ class Worker:
         done = Done()
         async with self._working:
             while not self._stopping:
-                if await self._index_round(done, owner, progress):
-                    continue
-                if not await self._ordered_round(done, owner, progress):
+                owners = await self._index_round(done, owner, progress)
+                if owners is not None and not await self._ordered_round(owners, done, progress):
                     break
         return done
 
     async def index_now(self, owner: str) -> None:
         """Index the owner's waiting turns, so that a recall sees what was just added."""
-        while not self._stopping and await self._index_round(Done(), owner, None):
+        while not self._stopping and await self._index_round(Done(), owner, None, ordered=False) is None:
             pass
 
-    async def _index_round(self, done: Done, owner: str | None, progress: Progress | None) -> bool:
+    async def _index_round(
+        self, done: Done, owner: str | None, progress: Progress | None, *, ordered: bool = True
+    ) -> list[str] | None:
+        """Index some waiting turns and return None; where none wait, the owners with `ordered` work that is due."""
         engine, now = self.engine, self.engine.now()
         tenant = engine.settings.tenant
+
+        def due(db: Db) -> tuple[list[Job], list[Turn], list[str]]:
+            jobs = index_jobs(db, tenant, now, owner)
+            if jobs:
+                return jobs, list(turns_to_index(db, jobs).values()), []
+            owners = due_owners(db, tenant, now) if ordered else []
+            return [], [], [each for each in owners if owner in (None, each)]
+
         async with self._indexing:  # the background and a recall may both want the same turns indexed
-            jobs = await engine.store.read(lambda db: index_jobs(db, tenant, now, owner))
+            jobs, turns, owners = await engine.store.read(due)
             if not jobs:
-                return False
+                return owners
             try:
-                await run_index(engine, jobs)
+                await run_index(engine, jobs, turns)
             except Exception as error:  # noqa: BLE001 - a job that fails is postponed and visible, the worker goes on
                 await self._postpone(jobs, error)
                 done.count("failed", len(jobs))
-                return True
+                return None
         done.count("index", len(jobs))
         _report(progress, "index", len(jobs))
-        return True
+        return None
 
-    async def _ordered_round(self, done: Done, owner: str | None, progress: Progress | None) -> bool:
+    async def _ordered_round(self, owners: Sequence[str], done: Done, progress: Progress | None) -> bool:
         """One pass over the owners with due jobs; False when there was nothing to do."""
-        engine, now = self.engine, self.engine.now()
-        tenant = engine.settings.tenant
-        owners = await engine.store.read(lambda db: due_owners(db, tenant, now))
-        wanted = [each for each in owners if owner in (None, each)]
         held = 0
-        for each in wanted:
+        for each in owners:
             if self._stopping:
                 return False
             if not await self._work_for(each, done, progress):
                 held += 1
-        if held and held == len(wanted):
+        if held and held == len(owners):
             await asyncio.sleep(HELD_SECONDS)
-        return bool(wanted)
+        return bool(owners)
 
     async def _work_for(self, owner: str, done: Done, progress: Progress | None) -> bool:
         """The ordered jobs of one owner under its lease; False when another worker holds it."""
         engine = self.engine
         tenant, seconds = engine.settings.tenant, engine.settings.lease_seconds
 
-        def take(db: Db) -> bool:
-            return lease(db, tenant, owner, self.holder, seconds)
+        def following(db: Db) -> Job | None:
+            # Turns are indexed before the pages that hold them: where some wait, there is no next job here.
+            return next_after_index(db, tenant, owner, engine.now())
 
-        if not await engine.store.write(take, durable=False):
+        def take(db: Db) -> tuple[bool, Job | None]:
+            held = lease(db, tenant, owner, self.holder, seconds)
+            return held, following(db) if held else None
+
+        held, job = await engine.store.write(take, durable=False)
+        if not held:
             return False
         renew_at = time.monotonic() + seconds / 2
         try:
-            while not self._stopping:
-                # Turns are indexed before the pages that hold them: where some wait, there is no next job here.
-                job = await engine.store.read(lambda db: next_after_index(db, tenant, owner, engine.now()))
-                if job is None or not await self._run(job, done):
+            while job is not None and not self._stopping:
+                if not await self._run(job, done):
                     return True
                 _report(progress, job.kind, 1)
-                if time.monotonic() > renew_at:
-                    if not await engine.store.write(take, durable=False):
-                        return True
+                if time.monotonic() < renew_at:
+                    job = await engine.store.read(following)
+                else:
+                    _, job = await engine.store.write(take, durable=False)
                     renew_at = time.monotonic() + seconds / 2
         finally:
             await engine.store.write(lambda db: release(db, tenant, owner, self.holder), durable=False)
@@ -174,9 +186,8 @@ class Worker:
 
     async def _postpone(self, jobs: list[Job], error: Exception) -> None:
         engine, now = self.engine, self.engine.now()
-        message = f"{type(error).__name__}: {error}"
         log.warning("job %s of one owner failed, it will be retried: %s", jobs[0].kind, type(error).__name__)
-        await engine.store.write(lambda db: postpone(db, jobs, message, now, engine.settings), durable=False)
+        await engine.store.write(lambda db: postpone(db, jobs, error, now, engine.settings), durable=False)
 
 
 def _report(progress: Progress | None, kind: str, count: int) -> None:
