@@ -35,6 +35,7 @@ from memstrata.ledger.check import Disagreement
 from memstrata.ledger.reindex import Progress
 from memstrata.settings import Settings
 from memstrata.store.base import Store
+from memstrata.llm import LLM
 from memstrata.types import (
     Context,
     ContextStrategy,
@@ -58,7 +59,7 @@ class Memory:
     __DOC__
 
     __INIT__
-        self._async = AsyncMemory(path, embedder=embedder, clock=clock, store=store, **settings)
+        self._async = AsyncMemory(path, embedder=embedder, clock=clock, store=store, llm=llm, **settings)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="memstrata", daemon=True)
         self._thread.start()

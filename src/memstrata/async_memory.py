@@ -17,7 +17,8 @@ class AsyncMemory(MemoryIn, MemoryOut, MemoryNotes, MemoryLog, MemoryUpkeep):
 
     Args:
         path: the store: a file, created when missing, or ":memory:". `Path` or string.
-        embedder, clock, store: other implementations of these seams; an embedder may also be named.
+        embedder, clock, store, llm: other implementations of these seams; an embedder and a language model may also be
+            named. Without a language model everything works offline.
         settings: see `memstrata.settings.Settings`; arguments go before `MEMSTRATA_*` variables, those before the
             TOML file that `MEMSTRATA_CONFIG` names.
 

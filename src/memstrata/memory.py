@@ -21,6 +21,7 @@ from memstrata.ledger.check import Disagreement
 from memstrata.ledger.reindex import Progress
 from memstrata.settings import Settings
 from memstrata.store.base import Store
+from memstrata.llm import LLM
 from memstrata.types import (
     Context,
     ContextStrategy,
@@ -45,7 +46,8 @@ class Memory:
 
     Args:
         path: the store: a file, created when missing, or ":memory:". `Path` or string.
-        embedder, clock, store: other implementations of these seams; an embedder may also be named.
+        embedder, clock, store, llm: other implementations of these seams; an embedder and a language model may also be
+            named. Without a language model everything works offline.
         settings: see `memstrata.settings.Settings`; arguments go before `MEMSTRATA_*` variables, those before the
             TOML file that `MEMSTRATA_CONFIG` names.
 
@@ -65,7 +67,8 @@ class Memory:
         store: Store | None = None,
         **settings: Any,
     ) -> None:
-        self._async = AsyncMemory(path, embedder=embedder, clock=clock, store=store, **settings)
+        self._async = AsyncMemory(path, embedder=embedder, clock=clock, store=store, llm=llm, **settings)
+        llm: str | LLM | None = None,
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="memstrata", daemon=True)
         self._thread.start()

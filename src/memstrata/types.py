@@ -333,6 +333,7 @@ class Receipt:
     pending: int = 0
     counts: Mapping[str, int] = field(default_factory=dict)
     repeated: bool = False  # answered from an earlier call with the same idempotency key
+    versions: Mapping[str, str] = field(default_factory=dict)  # of the model and the prompt, where one was asked
 
 
 @dataclass(frozen=True, slots=True)

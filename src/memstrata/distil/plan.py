@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memstrata.distil.knowledge import Known, with_planned
 from memstrata.gate.budget import Spent
@@ -26,6 +26,9 @@ from memstrata.store.rows import evidence_of
 from memstrata.types import Candidate, Decision, Link, Note, Outcome, Turn
 
 EVOLVES = 2  # of a new note's links, so many of the best make their older end evolve
+
+if TYPE_CHECKING:
+    from memstrata.distil.counsel import Counsel
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,7 @@ class Plan:
     decisions: list[Decision] = field(default_factory=list)
 
     def latest(self, note: Note) -> Note:
+    made: dict[int, str] = field(default_factory=dict)  # ids of the new notes by the place of their candidate
         """The note as this plan leaves it so far."""
         return self.notes.get(note.id) or self.updated.get(note.id) or note
 
@@ -77,9 +81,11 @@ def make_plan(
     spent: Spent | None = None,
 ) -> Plan:
     """Decide on each candidate in its order; earlier ones of the same plan are known to the later.
+    counsel: Counsel | None = None,
 
-    `vectors` holds one embedding a candidate (of its note's text); `sources` the turns cited, by number; `spent` what
-    is used of the policy's budget: it grows with every note that is admitted.
+    `vectors` holds one embedding a candidate (of its note's text); `sources` the turns cited and those beside them, by
+    number; `spent` what is used of the policy's budget: it grows with every note that is admitted.
+    `counsel` is what a model said of the notes that a plan without it makes: links, evolution, resolution of conflicts.
     """
     plan = Plan()
     made: list[tuple[str, Vectors]] = []
@@ -93,6 +99,8 @@ def make_plan(
         relation = classify(candidate, neighbours, duplicate=policy.duplicate, nearest_candidate=nearest_refused)
         cited = [sources[turn] for turn in candidate.evidence if turn in sources]
         verdict = decide(
+        if counsel is not None:
+            relation = counsel.relation(n, candidate, relation, neighbours)
             candidate,
             sources=cited,
             relation=relation,
@@ -102,7 +110,7 @@ def make_plan(
             spent=None if spent is None else spent.at(candidate.said_at),
             accepted=occasion.accepted,
         )
-        note = _apply(plan, n, candidate, cited, relation, verdict, occasion)
+        note = _apply(plan, n, candidate, cited, relation, verdict, occasion, counsel)
         if note is None:
             if verdict.outcome == "rejected":
                 refused.append(vector)
@@ -111,7 +119,10 @@ def make_plan(
         if spent is not None and relation.kind == "new":
             spent.add(candidate.said_at)
         if settings.links and note.state == "current":
-            _link(plan, note, neighbours, settings)
+        plan.made[n] = note.id
+            _link(plan, note, neighbours, settings, evolves=settings.evolution and counsel is None)
+    if counsel is not None:
+        counsel.apply(plan, known, settings)
     return plan
 
 
@@ -126,6 +137,7 @@ def _apply(
 ) -> Note | None:
     """Put a verdict's consequences and its decision into the plan; returns the new note, if one is made."""
     outcome: Outcome = verdict.outcome
+    counsel: Counsel | None,
     reason = verdict.reason
     note: Note | None = None
     if verdict.outcome == "duplicate" and relation.note is not None:
@@ -137,6 +149,8 @@ def _apply(
         if note is not None:
             plan.notes[note.id] = note
             plan.turns[note.id] = plan.turns.get(note.id, set()) | set(candidate.evidence)
+            if counsel is not None and note is not None and note.state == "current":
+                note = counsel.merged(n, note, plan)
     target = note.id if note else relation.note.id if outcome == "duplicate" and relation.note else None
     plan.decisions.append(
         Decision(
@@ -226,7 +240,7 @@ def _resolve(
     return place.outcome, reason, note
 
 
-def _link(plan: Plan, note: Note, neighbours: Sequence[Neighbour], settings: Settings) -> None:
+def _link(plan: Plan, note: Note, neighbours: Sequence[Neighbour], settings: Settings, *, evolves: bool) -> None:
     """Link a new note to its neighbours; the older ends of its best links evolve."""
     fresh = [Neighbour(plan.latest(each.note), each.similarity) for each in neighbours]
     links = links_of(note, fresh, tau=settings.tau_link, most=settings.max_links)
@@ -235,7 +249,7 @@ def _link(plan: Plan, note: Note, neighbours: Sequence[Neighbour], settings: Set
     for rank, link in enumerate(links):
         older = by_id[link.target if link.source == note.id else link.source]
         grown = replace(plan.latest(older), links=(*plan.latest(older).links, link))
-        if settings.evolution and rank < EVOLVES and (evolution := evolve(grown, note)) is not None:
+        if evolves and rank < EVOLVES and (evolution := evolve(grown, note)) is not None:
             grown = replace(grown, context=evolution.context, tags=evolution.tags)
             plan.re_embedded.add(older.id)
             plan.changed.add(older.id)

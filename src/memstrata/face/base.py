@@ -14,6 +14,8 @@ from memstrata.errors import ClosedError
 from memstrata.gate.policy import load_policy
 from memstrata.intake.redact import Redactor
 from memstrata.intake.scope import scope_of
+from memstrata.llm import LLM, create_llm
+from memstrata.llm.guard import Guard
 from memstrata.settings import Settings, load_settings
 from memstrata.store.base import Store
 from memstrata.store.sqlite import SqliteStore
@@ -34,10 +36,13 @@ class MemoryBase:
         embedder: str | Embedder | None = None,
         clock: Clock | None = None,
         store: Store | None = None,
+        llm: str | LLM | None = None,
         **settings: Any,
     ) -> None:
         if isinstance(embedder, str):
             settings["embedder"] = embedder
+        if isinstance(llm, str):
+            settings["llm"] = llm
         loaded = load_settings(**settings)
         made = create_embedder(loaded.embedder if embedder is None else embedder)
         self._engine = Engine(
@@ -47,6 +52,7 @@ class MemoryBase:
             settings=loaded,
             policy=load_policy(loaded.policy),
             redactor=Redactor(loaded.redact, loaded.redact_patterns),
+            llm=_guarded(loaded.llm if llm is None else llm, loaded),
         )
         self._worker = Worker(self._engine)
         self._touches = TouchBuffer(self._engine)
@@ -73,6 +79,8 @@ class MemoryBase:
         async with AsyncExitStack() as closing:  # each is closed, last first, whatever another raises
             closing.push_async_callback(self._engine.embedder.close)
             closing.push_async_callback(self._engine.store.close)
+            if self._engine.llm is not None:
+                closing.push_async_callback(self._engine.llm.close)
             closing.push_async_callback(self._worker.stop)
             await self._touches.drain()
 
@@ -84,3 +92,13 @@ class MemoryBase:
     def _poke(self) -> None:
         if self._engine.settings.worker:
             self._worker.poke()
+
+
+def _guarded(llm: str | LLM | None, settings: Settings) -> Guard | None:
+    """The language model, if one is set, behind its guard."""
+    if llm is None:
+        return None
+    timeout = settings.llm_timeout_seconds
+    if isinstance(llm, str):
+        llm = create_llm(llm, base_url=settings.llm_base_url, profile=settings.llm_profile, timeout=timeout)
+    return Guard(llm, settings.llm_concurrency, timeout)

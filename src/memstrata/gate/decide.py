@@ -154,7 +154,7 @@ def _support(candidate: Candidate, sources: Sequence[Turn]) -> tuple[float, str]
     texts = [turn.indexed_text for turn in sources]
     if candidate.text and any(candidate.text in text for text in texts):
         return 1.0, "verbatim"
-    own, said = words(candidate.text), [words(text) for text in texts]
+    own, said = words(candidate.text), [words(turn.said) for turn in sources]  # "I" may stand there by its name
     return support(own, said), f"{lcs_length(own, list(chain.from_iterable(said)))} of {len(own)} words, in order"
 
 

@@ -202,10 +202,9 @@ async def _decide_now(engine: Engine, scope: Scope, receipt: Receipt, text: str)
         try:
             await run_remember(engine, job)
         except Exception as error:  # noqa: BLE001 - the turn is stored: the receipt tells what failed
-            reason = f"{type(error).__name__}: {error}"
-            now = engine.now()
+            reason, failure, now = f"{type(error).__name__}: {error}", error, engine.now()
             with contextlib.suppress(StoreError):  # then the job stays queued as it was
-                await engine.store.write(lambda db: postpone(db, [job], reason, now, engine.settings))
+                await engine.store.write(lambda db: postpone(db, [job], failure, now, engine.settings))
             if await engine.store.read(lambda db: job_of_operation(db, key, receipt.operation)) is not None:
                 failed = CandidateOutcome("failed", text, "", None, None, f"{reason}; it is queued and will be retried")
                 return replace(receipt, candidates=(failed,), pending=1)

@@ -18,6 +18,7 @@ from typing import Any
 
 import orjson
 
+from memstrata.errors import LLMUnavailableError
 from memstrata.settings import Settings
 from memstrata.store.base import Db, Row
 from memstrata.store.rows import to_us
@@ -116,11 +117,19 @@ def complete(db: Db, jobs: Sequence[Job]) -> None:
         )
 
 
-def postpone(db: Db, jobs: Sequence[Job], error: str, now: datetime, settings: Settings) -> None:
-    """Retry later, each time twice as late; after `job_attempts` tries the job is failed and waits for a person."""
+def postpone(db: Db, jobs: Sequence[Job], error: Exception, now: datetime, settings: Settings) -> None:
+    """Retry later, each time twice as late; after `job_attempts` tries the job is failed and waits for a person.
+
+    A model that asked for a pause gets it. A try that found it resting, or its budget used up, asked nothing and does
+    not count.
+    """
+    pause, counts = 0.0, 1
+    if isinstance(error, LLMUnavailableError):
+        pause, counts = error.retry_after or 0.0, int(error.asked)
     for job in jobs:
-        attempts = job.attempts + 1
-        delay = timedelta(seconds=settings.job_backoff_seconds * 2 ** (attempts - 1))
+        attempts = job.attempts + counts
+        backoff = settings.job_backoff_seconds * 2 ** max(0, attempts - 1)
+        delay = timedelta(seconds=max(pause, backoff))
         db.run(
             "UPDATE jobs SET state = ?, attempts = ?, run_after = ?, error = ?"
             " WHERE tenant = ? AND owner = ? AND no = ? AND op = ?",
@@ -128,7 +137,7 @@ def postpone(db: Db, jobs: Sequence[Job], error: str, now: datetime, settings: S
                 "failed" if attempts >= settings.job_attempts else "queued",
                 attempts,
                 to_us(now + delay),
-                error[:500],
+                f"{type(error).__name__}: {error}"[:500],
                 job.tenant,
                 job.owner,
                 job.no,

@@ -29,6 +29,7 @@ class Guard:
     llm: LLM
     concurrency: int = 4
     timeout: float = 120.0
+    warned_on: str = ""  # the day whose budget was warned of
     _slots: asyncio.Semaphore = field(init=False)
     _failures: int = field(default=0, init=False)
     _rests_until: float = field(default=0.0, init=False)

@@ -141,8 +141,9 @@ CREATE TABLE served (
 -- job that asked. `answer` is paid for: it waits there for the commit of its step, which empties it.
 CREATE TABLE calls (
   tenant TEXT NOT NULL, owner TEXT NOT NULL, id TEXT NOT NULL, at INTEGER NOT NULL, stage TEXT NOT NULL,
-  agent TEXT NOT NULL, session TEXT NOT NULL, op TEXT NOT NULL, job INTEGER, model TEXT NOT NULL, prompt TEXT NOT NULL,
-  outcome TEXT NOT NULL, input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL, cached_tokens INTEGER NOT NULL,
+  agent TEXT NOT NULL, session TEXT NOT NULL, op TEXT NOT NULL, job INTEGER, page INTEGER,
+  model TEXT NOT NULL, prompt TEXT NOT NULL, outcome TEXT NOT NULL,
+  input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL, cached_tokens INTEGER NOT NULL,
   seconds REAL NOT NULL, cost REAL, answer TEXT,
   UNIQUE (tenant, owner, id)
 );
@@ -155,6 +156,7 @@ CREATE TABLE erasures (
 ) WITHOUT ROWID;
 
 -- Derived: rebuilt from the tables above by `reindex` ------------------------------------------------------------------
+CREATE INDEX calls_page ON calls (tenant, owner, page) WHERE page IS NOT NULL;
 
 -- What can be found: kind 0 = note, 1 = page, 2 = turn; `ref` is its number, `length` its words, `changed` the owner's
 -- counter at the last write.

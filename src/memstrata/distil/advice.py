@@ -1,0 +1,82 @@
+"""The second call of a page: what the model says of the notes that its candidates became."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from memstrata.distil.drafting import without_model
+from memstrata.distil.knowledge import Known
+from memstrata.distil.plan import Plan
+from memstrata.engine import Engine
+from memstrata.errors import LLMError
+from memstrata.journal.jobs import Job
+from memstrata.types import Candidate, Scope
+
+if TYPE_CHECKING:
+    from memstrata.distil.counsel import Counsel
+    from memstrata.llm.calls import Asked
+
+
+@dataclass(slots=True)
+class Adviser:
+    """Asks the model once for a job, and gives its answer to every plan that is made for it.
+
+    `counts` and `versions` tell of the call, for the receipt. Without a model, and where nothing was admitted or
+    nothing is near it, nothing is asked.
+    """
+
+    engine: Engine
+    scope: Scope
+    operation: str
+    job: Job
+    page: int | None = None
+    _asked: Asked[Any] | None = None
+    _counsel: Counsel | None = None
+    _without: tuple[dict[str, int], dict[str, str]] | None = None
+
+    @property
+    def counts(self) -> dict[str, int]:
+        if self._without is not None:
+            return self._without[0]
+        if self._asked is None or self._counsel is None:
+            return {}
+        dropped = {f"llm_dropped_{why}": count for why, count in self._counsel.dropped.items()}
+        return added(self._asked.counts, dropped)
+
+    @property
+    def versions(self) -> dict[str, str]:
+        if self._without is not None:
+            return self._without[1]
+        return {} if self._asked is None else {"notes_model": self._asked.model, "notes_prompt": self._asked.prompt}
+
+    async def counsel(self, plan: Plan, candidates: Sequence[Candidate], known: Known) -> Counsel | None:
+        """What the model says of a plan that was made without it; None when there is nothing to say.
+
+        Raises LLMError when the model fails and may not be done without.
+        """
+        if self.engine.llm is None or self._without is not None or not plan.made:
+            return None
+        from memstrata.distil.counsel import Offer, counsel_of, offer_of
+        from memstrata.llm.calls import Purpose, ask_model
+
+        if self._asked is None:
+            offer = offer_of(plan, candidates, known)
+            if offer is None:
+                return None
+            purpose = Purpose("notes", self.scope, self.operation, self.job, self.page)
+            try:
+                self._asked = await ask_model(self.engine, purpose, offer.text, offer.stored())
+            except LLMError as error:
+                self._without = without_model(self.engine, self.job, error)
+                return None
+        self._counsel = counsel_of(self._asked.answer.value, Offer.of(self._asked.offered))
+        return self._counsel
+
+
+def added(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
+    """The sums of two tables of counts."""
+    return {
+        name: one.get(name, 0) + other.get(name, 0) for name in (*one, *(each for each in other if each not in one))
+    }
