@@ -17,14 +17,17 @@ from memstrata.async_memory import AsyncMemory
 from memstrata.clock import Clock
 from memstrata.embed import Embedder
 from memstrata.errors import ClosedError
+from memstrata.gate.policy import Policy
 from memstrata.ledger.check import Disagreement
+from memstrata.ledger.decisions import PolicyReplay
 from memstrata.ledger.reindex import Progress
+from memstrata.llm import LLM
 from memstrata.settings import Settings
 from memstrata.store.base import Store
-from memstrata.llm import LLM
 from memstrata.types import (
     Context,
     ContextStrategy,
+    Decision,
     Erasure,
     Explanation,
     Kind,
@@ -65,10 +68,10 @@ class Memory:
         embedder: str | Embedder | None = None,
         clock: Clock | None = None,
         store: Store | None = None,
+        llm: str | LLM | None = None,
         **settings: Any,
     ) -> None:
         self._async = AsyncMemory(path, embedder=embedder, clock=clock, store=store, llm=llm, **settings)
-        llm: str | LLM | None = None,
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="memstrata", daemon=True)
         self._thread.start()
@@ -404,12 +407,17 @@ class Memory:
     ) -> Receipt:
         """Take notes out of recall, by id or by filter; their turns are no longer served either.
 
-        They can be restored during the grace period (30 days), then they are purged; `hard=True` purges at once.
+        What other notes hold of their words (statements that evolved a context, quotations) is taken out with them.
+        They can be restored during the grace period (30 days), then they are purged, and with them what summaries of
+        pages and the log hold; `hard=True` purges at once.
         """
         return self._run(self._async.forget(note_id, user_id=user_id, agent_id=agent_id, filters=filters, hard=hard))
 
     def restore(self, note_id: str, *, user_id: str | None = None, agent_id: str | None = None) -> Note:
-        """Bring a forgotten note back as it was, with weight 1."""
+        """Bring a forgotten note back as it was, with weight 1.
+
+        Notes that had some of its words have them again, unless a person edited them since.
+        """
         return self._run(self._async.restore(note_id, user_id=user_id, agent_id=agent_id))
 
     def history(self, note_id: str, *, user_id: str | None = None, agent_id: str | None = None) -> tuple[Revision, ...]:
@@ -441,6 +449,65 @@ class Memory:
         byte of it is in the store's files; `complete` is False while another process still reads old pages.
         """
         return self._run(self._async.erase(user_id=user_id, agent_id=agent_id))
+
+    def feedback(
+        self,
+        id: str,
+        accept: bool,
+        *,
+        reason: str | None = None,
+        apply: bool = True,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+    ) -> Receipt:
+        """Say whether a decision was right: of a decision ("d_..."), or of that which a note ("n_...") came from.
+
+        It is kept for fitting the gate (`labelled`), and done: a note that is rejected is forgotten, a statement that
+        was kept out and is accepted becomes a note (its decision has the rule "user"), a forgotten note that is
+        accepted comes back. `undo` of the receipt's operation takes all of it back. The last word on a decision counts.
+
+        Args:
+            accept: True: it belongs into the memory. False: it does not.
+            reason: why, kept with it.
+            apply: False only keeps what was said.
+
+        Raises:
+            NotFoundError: no such note or decision in this scope, or a note that came without a decision.
+            ConflictError: the decision was undone.
+        """
+        return self._run(
+            self._async.feedback(id, accept, reason=reason, apply=apply, user_id=user_id, agent_id=agent_id)
+        )
+
+    def review(
+        self, *, user_id: str | None = None, agent_id: str | None = None, limit: int = 20, judged: bool = False
+    ) -> tuple[Decision, ...]:
+        """The decisions nearest to the threshold, on either side: where a word of their user tells the gate most.
+
+        Those that somebody gave `feedback` on are left out, unless `judged`.
+        """
+        return self._run(self._async.review(user_id=user_id, agent_id=agent_id, limit=limit, judged=judged))
+
+    def replay_decisions(
+        self, policy: str | Path | Policy, *, user_id: str | None = None, agent_id: str | None = None
+    ) -> PolicyReplay:
+        """Take the stored decisions of a scope again under another policy, and show what would be otherwise.
+
+        No model is asked and nothing is written: a decision is stored with all that it was computed from. What
+        classification found stays as it was, and so does what its user decided.
+
+        Args:
+            policy: a preset (memstrata, strict, a-mac), the path of a TOML file, or a `Policy`.
+        """
+        return self._run(self._async.replay_decisions(policy, user_id=user_id, agent_id=agent_id))
+
+    def labelled(self, *, user_id: str | None = None, agent_id: str | None = None) -> tuple[dict[str, Any], ...]:
+        """What people said of decisions, as labelled candidates that `memstrata admission fit` reads.
+
+        One mapping each: id, group (the owner), text, speaker, role, at, turn, previous and next (the turns around),
+        kind, signals, rule, outcome, label (1: accepted), reason, judged_at.
+        """
+        return self._run(self._async.labelled(user_id=user_id, agent_id=agent_id))
 
     def flush(self) -> dict[str, int]:
         """Run all that is queued and due. Ends no session, cools no page. Returns what was done, by kind."""

@@ -15,6 +15,7 @@ from memstrata.distil.knowledge import Known, with_planned
 from memstrata.gate.budget import Spent
 from memstrata.gate.decide import Verdict, decide
 from memstrata.gate.policy import Policy
+from memstrata.gate.utility import Surroundings
 from memstrata.index.units import Vectors
 from memstrata.journal.recorder import child_id
 from memstrata.notes.classify import Neighbour, Relation, agreeing_turns, classify, valid_from
@@ -23,12 +24,13 @@ from memstrata.notes.link import links_of
 from memstrata.notes.resolve import resolve
 from memstrata.settings import Settings
 from memstrata.store.rows import evidence_of
+from memstrata.text.names import name_key
 from memstrata.types import Candidate, Decision, Link, Note, Outcome, Turn
-
-EVOLVES = 2  # of a new note's links, so many of the best make their older end evolve
 
 if TYPE_CHECKING:
     from memstrata.distil.counsel import Counsel
+
+EVOLVES = 2  # of a new note's links, so many of the best make their older end evolve
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +61,9 @@ class Plan:
     links: list[Link] = field(default_factory=list)
     unlinked: list[tuple[str, str]] = field(default_factory=list)  # "supersedes" links that no longer stand, by ends
     decisions: list[Decision] = field(default_factory=list)
+    made: dict[int, str] = field(default_factory=dict)  # ids of the new notes by the place of their candidate
 
     def latest(self, note: Note) -> Note:
-    made: dict[int, str] = field(default_factory=dict)  # ids of the new notes by the place of their candidate
         """The note as this plan leaves it so far."""
         return self.notes.get(note.id) or self.updated.get(note.id) or note
 
@@ -79,9 +81,9 @@ def make_plan(
     policy: Policy,
     settings: Settings,
     spent: Spent | None = None,
+    counsel: Counsel | None = None,
 ) -> Plan:
     """Decide on each candidate in its order; earlier ones of the same plan are known to the later.
-    counsel: Counsel | None = None,
 
     `vectors` holds one embedding a candidate (of its note's text); `sources` the turns cited and those beside them, by
     number; `spent` what is used of the policy's budget: it grows with every note that is admitted.
@@ -97,16 +99,17 @@ def make_plan(
         neighbours = with_planned(read, planned, vector)
         nearest_refused = max((float(own @ vector) for own in refused), default=None)
         relation = classify(candidate, neighbours, duplicate=policy.duplicate, nearest_candidate=nearest_refused)
-        cited = [sources[turn] for turn in candidate.evidence if turn in sources]
-        verdict = decide(
         if counsel is not None:
             relation = counsel.relation(n, candidate, relation, neighbours)
+        cited = [sources[turn] for turn in candidate.evidence if turn in sources]
+        verdict = decide(
             candidate,
             sources=cited,
             relation=relation,
             newest_at=occasion.newest_at,
             policy=policy,
             agreeing=agreeing_turns(candidate, cited, neighbours),
+            around=surroundings(cited, sources, neighbours),
             spent=None if spent is None else spent.at(candidate.said_at),
             accepted=occasion.accepted,
         )
@@ -116,10 +119,10 @@ def make_plan(
                 refused.append(vector)
             continue
         made.append((note.id, vector[None, :]))
+        plan.made[n] = note.id
         if spent is not None and relation.kind == "new":
             spent.add(candidate.said_at)
         if settings.links and note.state == "current":
-        plan.made[n] = note.id
             _link(plan, note, neighbours, settings, evolves=settings.evolution and counsel is None)
     if counsel is not None:
         counsel.apply(plan, known, settings)
@@ -134,23 +137,23 @@ def _apply(
     relation: Relation,
     verdict: Verdict,
     occasion: Occasion,
+    counsel: Counsel | None,
 ) -> Note | None:
     """Put a verdict's consequences and its decision into the plan; returns the new note, if one is made."""
     outcome: Outcome = verdict.outcome
-    counsel: Counsel | None,
     reason = verdict.reason
     note: Note | None = None
     if verdict.outcome == "duplicate" and relation.note is not None:
         _add_evidence(plan, plan.latest(relation.note), candidate)
     elif verdict.outcome == "admitted":
-        note = _new_note(child_id("n", occasion.operation, n), n, candidate, cited, occasion)
+        note = new_note(child_id("n", occasion.operation, n), n, candidate, cited, occasion)
         if relation.kind == "revision" and relation.note is not None:
             outcome, reason, note = _resolve(plan, note, candidate, relation, verdict)
+            if counsel is not None and note is not None and note.state == "current":
+                note = counsel.merged(n, note, plan)
         if note is not None:
             plan.notes[note.id] = note
             plan.turns[note.id] = plan.turns.get(note.id, set()) | set(candidate.evidence)
-            if counsel is not None and note is not None and note.state == "current":
-                note = counsel.merged(n, note, plan)
     target = note.id if note else relation.note.id if outcome == "duplicate" and relation.note else None
     plan.decisions.append(
         Decision(
@@ -177,7 +180,23 @@ def _apply(
     return note
 
 
-def _new_note(note_id: str, n: int, candidate: Candidate, cited: Sequence[Turn], occasion: Occasion) -> Note:
+def surroundings(cited: Sequence[Turn], turns: Mapping[int, Turn], neighbours: Sequence[Neighbour]) -> Surroundings:
+    """What stands around a candidate that cites `cited`: the turns beside the first, where `turns` (by number) has
+    them, and the names in the notes near it."""
+    if not cited:
+        return Surroundings()
+    turn = cited[0]
+    beside = {
+        each.position - turn.position: each
+        for each in turns.values()
+        if each.session == turn.session and each.agent == turn.agent
+    }
+    names = frozenset(name_key(name) for each in neighbours for name in each.note.names)
+    return Surroundings(turn, beside.get(-1), beside.get(1), names)
+
+
+def new_note(note_id: str, n: int, candidate: Candidate, cited: Sequence[Turn], occasion: Occasion) -> Note:
+    """The note that an admitted candidate becomes: the `n`-th of the occasion's operation."""
     return Note(
         id=note_id,
         content=candidate.content,

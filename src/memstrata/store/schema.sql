@@ -104,6 +104,13 @@ CREATE INDEX decisions_op ON decisions (tenant, owner, op, n);
 CREATE INDEX decisions_turn ON decisions (tenant, owner, turn) WHERE turn IS NOT NULL;
 CREATE INDEX decisions_note ON decisions (tenant, owner, note) WHERE note IS NOT NULL;
 
+-- What a person said of a decision, the last word of it. `note` is the one that an accepted candidate became.
+CREATE TABLE feedback (
+  tenant TEXT NOT NULL, owner TEXT NOT NULL, decision TEXT NOT NULL,
+  accept INTEGER NOT NULL, reason TEXT, note TEXT, at INTEGER NOT NULL, op TEXT NOT NULL,
+  PRIMARY KEY (tenant, owner, decision)
+) WITHOUT ROWID;
+
 -- The operation log: with the turns, the source of truth. `changes` are its revisions, row by row.
 CREATE TABLE operations (
   tenant TEXT NOT NULL, owner TEXT NOT NULL, id TEXT NOT NULL, seq INTEGER NOT NULL, verb TEXT NOT NULL,
@@ -149,6 +156,7 @@ CREATE TABLE calls (
 );
 CREATE INDEX calls_day ON calls (tenant, at);
 CREATE INDEX calls_waiting ON calls (tenant, owner, op, job, stage) WHERE answer IS NOT NULL;
+CREATE INDEX calls_page ON calls (tenant, owner, page) WHERE page IS NOT NULL;
 
 -- Receipts of erasures: counts only, nothing of the subject.
 CREATE TABLE erasures (
@@ -156,7 +164,6 @@ CREATE TABLE erasures (
 ) WITHOUT ROWID;
 
 -- Derived: rebuilt from the tables above by `reindex` ------------------------------------------------------------------
-CREATE INDEX calls_page ON calls (tenant, owner, page) WHERE page IS NOT NULL;
 
 -- What can be found: kind 0 = note, 1 = page, 2 = turn; `ref` is its number, `length` its words, `changed` the owner's
 -- counter at the last write.
