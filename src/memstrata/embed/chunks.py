@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from memstrata.errors import InputError
+from memstrata.text.patterns import regex
 
 # Scripts written without spaces: CJK with its punctuation and full-width forms, Thai, Lao, Burmese, Khmer.
 _UNSPACED = (
@@ -13,7 +12,7 @@ _UNSPACED = (
 )
 # There two characters count as a word. Elsewhere a run without spaces does, but no more than 40 characters of it: an
 # address or a blob has many tokens.
-_WORD = re.compile(rf"[{_UNSPACED}]{{1,2}}|[^\s{_UNSPACED}]{{1,40}}")
+_WORD = regex(rf"[{_UNSPACED}]{{1,2}}|[^\s{_UNSPACED}]{{1,40}}")
 
 
 def chunks(text: str, *, words: int = 80, overlap: int = 20) -> list[str]:

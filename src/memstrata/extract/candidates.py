@@ -22,17 +22,18 @@ from memstrata.text.keywords import keywords
 from memstrata.text.language import detect
 from memstrata.text.measure import clip, size
 from memstrata.text.names import names
+from memstrata.text.patterns import regex
 from memstrata.types import Candidate, Kind, Slot, Turn
 
 GROUP_WORDS: Final = 40.0  # a group of sentences grows to about so many words
 CONTEXT_WORDS: Final = 22.0  # of the remark quoted; with the speaker and the date the context stays under 30
 TURN_CANDIDATES: Final = 60  # the rest of a longer turn stays in the transcript, under the rule "over_limit"
 
-_YES_NO: Final = re.compile(
+_YES_NO: Final = regex(
     r"^\W*(?:yes|yeah|yep|yup|no|nope|nah|not really|はい|いいえ|うん|ううん|ええ|是的?|不是|没有|有|对|不)\W*$",
     re.IGNORECASE,
 )
-_POLAR: Final = re.compile(
+_POLAR: Final = regex(
     r"\b(?:do|does|did|are|is|were|was|have|has|can|will)(?:n't)? (?:you|your)\b"
     r"|(?:です|ます|した|ません)か|吗|嗎|有没有|是不是",
     re.IGNORECASE,

@@ -7,27 +7,27 @@ English table, which then finds nothing.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from memstrata.extract import cue_tables as tables
 from memstrata.extract.cue_tables import CueSet
+from memstrata.text.patterns import regex
 
-_WORD: Final = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
-_TRAILING: Final = re.compile(r"[\s\"'”’」』）)\]。.!！~〜…]+$")
-_QUESTION_EN: Final = re.compile(
+_WORD: Final = regex(r"[^\W_]+(?:'[^\W_]+)*")
+_TRAILING: Final = regex(r"[\s\"'”’」』）)\]。.!！~〜…]+$")
+_QUESTION_EN: Final = regex(
     r"^ (?:(?:and|so|but|oh|well|hey|wow|also|anyway|btw|by the way|ok|okay|cool|nice) )*"
     rf"(?:(?:{'|'.join(tables.QUESTION_WORDS_EN)}) (?:\w+ ){{0,2}}?(?:{'|'.join(tables.AUXILIARIES_EN)}|'s|you) "
     rf"|(?:what's|who's|where's|how's|whats|hows) "
     rf"|(?:{'|'.join(tables.AUXILIARIES_EN)}) (?:{'|'.join(tables.SUBJECTS_EN)}) )"
 )
 # "What I like is", "how you paint is": a clause, not a question, unless an auxiliary comes before its subject.
-_CLAUSE_EN: Final = re.compile(r"^ (?:what|who|where|when|why|how|which) (?:i|we|you|they|he|she|it|my|the|a|an) ")
-_QUESTION_JA: Final = re.compile(
+_CLAUSE_EN: Final = regex(r"^ (?:what|who|where|when|why|how|which) (?:i|we|you|they|he|she|it|my|the|a|an) ")
+_QUESTION_JA: Final = regex(
     r"(?:です|ます|でした|ました|ません|ましょう|でしょう|だろう|のだ|ない|なの|だった|する|いる|ある|した|いた|なん)か$|(?:かい|だい|ですかね)$"
 )
-_QUESTION_ZH: Final = re.compile(r"(?:吗|嗎)$|^.{1,4}呢$|^[你您].*(?:是不是|有没有|有沒有|要不要|会不会|能不能|好不好)")
+_QUESTION_ZH: Final = regex(r"(?:吗|嗎)$|^.{1,4}呢$|^[你您].*(?:是不是|有没有|有沒有|要不要|会不会|能不能|好不好)")
 
 
 @dataclass(frozen=True, slots=True)

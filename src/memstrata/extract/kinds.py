@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from memstrata.extract import kind_tables as tables
 from memstrata.extract.cues import Cues, Folded, cues_of, fold, has_cue, table_language
+from memstrata.text.patterns import regex
 from memstrata.types import EventTime, Kind, Slot
 
 # Kinds that a sentence has of its own; the others ("fact", "state", "ephemeral") it may share with its neighbours.
 OWN_KINDS: Final[frozenset[Kind]] = frozenset({"identity", "preference", "relation", "plan", "event", "procedure"})
 
 _KIN: Final = "|".join(tables.KIN_EN)
-_KIN_EN: Final = re.compile(
+_KIN_EN: Final = regex(
     rf" my (?:{_KIN})(?: (?:is|are|was|were)|'s name) "
     rf"| (?:i|we)(?: have|'ve got) (?:an?|an older|a younger|one|two|three|no) (?:{_KIN})s? "
 )
-_KIN_JA: Final = re.compile(rf"(?:{'|'.join(tables.KIN_JA)})の[^はがをにで、。 ]{{1,8}}[はが]")  # 妹の美咲は
-_ROLE_EN: Final = re.compile(
-    r" (?:i'm|i am|i work as|i became) (?:an?|the) (?!bit|lot|little|few)(?!(?:\w+ ){0,3}fan )\w+"
-)
-_PAST_CLAUSE_EN: Final = re.compile(
+_KIN_JA: Final = regex(rf"(?:{'|'.join(tables.KIN_JA)})の[^はがをにで、。 ]{{1,8}}[はが]")  # 妹の美咲は
+_ROLE_EN: Final = regex(r" (?:i'm|i am|i work as|i became) (?:an?|the) (?!bit|lot|little|few)(?!(?:\w+ ){0,3}fan )\w+")
+_PAST_CLAUSE_EN: Final = regex(
     r" (?:i|we)(?:'ve| have|'d)?(?: (?:just|also|recently|finally|already|even|once|really))? (\w+)"
 )
 

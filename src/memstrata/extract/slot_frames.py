@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from memstrata.text.patterns import regex
 from memstrata.text.stopwords import word_list
 
 FEELING: Final = "feels_about"
@@ -30,7 +31,7 @@ class Frame:
 
 def frame(attribute: str, triggers: str, pattern: str, fixed: str = "") -> Frame:
     """A frame with its pattern compiled and its triggers, separated by bars, split."""
-    return Frame(attribute, frozenset(triggers.split("|")) - {""}, re.compile(pattern), fixed)
+    return Frame(attribute, frozenset(triggers.split("|")) - {""}, regex(pattern), fixed)
 
 
 # Capitalised openings that are not the name of somebody.

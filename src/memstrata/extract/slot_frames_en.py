@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from memstrata.extract.slot_frames import FEELING, NEGATIVE, POSITIVE, Frame, frame
+from memstrata.text.patterns import regex
 
 _OCCUPATIONS: Final = (
     "accountant|actor|actress|analyst|architect|artist|baker|barista|barber|bartender|biologist|bookkeeper|builder|"
@@ -117,7 +117,7 @@ FEELINGS: Final[tuple[Frame, ...]] = (
 )
 
 # "Now it's B", "it's B now": said after a statement whose slot is known.
-CORRECTION: Final = re.compile(
+CORRECTION: Final = regex(
     r"\b(?:(?:[Nn]ow|[Tt]hese days|[Nn]owadays|any ?more|[Nn]o longer)(?: but)?,? (?:it's|it is|that's)|[Ii]t(?: has|'s)? changed to) (?P<value>[\w'&.-]+(?: [\w'&.-]+){0,3}?)(?=[.!,;]|$)"
     r"|\b[Ii]t(?:'s| is) (?P<value2>[\w'&.-]+(?: [\w'&.-]+){0,3}?) now(?=[.!,;]|$)"
 )

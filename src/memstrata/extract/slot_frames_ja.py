@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from memstrata.extract.slot_frames import FEELING, NEGATIVE, POSITIVE, Frame, frame
+from memstrata.text.patterns import regex
 
 _OCCUPATIONS: Final = (
     "医師|医者|看護師|薬剤師|教師|先生|教員|大学生|高校生|学生|会社員|公務員|エンジニア|プログラマー|デザイナー|弁護士|会計士|税理士|"
@@ -74,11 +74,11 @@ FEELINGS: Final[tuple[Frame, ...]] = (
 )
 
 # Whom a sentence is about, by name: the speaker, or somebody else whom the next sentences may go on about.
-TOPIC: Final = re.compile(
+TOPIC: Final = regex(
     rf"{_ME}(?:[はがも]|には)"
     r"|(?P<other>(?:妹|弟|兄|姉|母|父|妻|夫|息子|娘|祖母|祖父|叔母|叔父|姪|甥|いとこ|両親|家族|彼女?|友達|友人|親友|同僚|上司|先生"
     r"|隣人|[一-龠々ァ-ヶーA-Za-z]{1,8}(?:さん|くん|ちゃん|君)|猫|犬)(?:の[^、。はが]{1,8})?(?:[はがも]|には))"
 )
 
 # "今はBです", said after a statement whose slot is known.
-CORRECTION: Final = re.compile(r"今は、?(?P<value>[^、。はがを\s]{1,16}?)(?:です|だよ?|になりました|になった)(?=[。、！!]|$)")
+CORRECTION: Final = regex(r"今は、?(?P<value>[^、。はがを\s]{1,16}?)(?:です|だよ?|になりました|になった)(?=[。、！!]|$)")

@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from memstrata.extract.slot_frames import FEELING, NEGATIVE, POSITIVE, Frame, frame
+from memstrata.text.patterns import regex
 
 _OCCUPATIONS: Final = (
     "医生|醫生|护士|護士|教师|老师|老師|学生|學生|大学生|工程师|工程師|程序员|设计师|律师|律師|会计|會計|厨师|司机|警察|记者|作家|画家|"
@@ -78,4 +78,4 @@ FEELINGS: Final[tuple[Frame, ...]] = (
 )
 
 # "现在是B", said after a statement whose slot is known.
-CORRECTION: Final = re.compile(r"(?:现在|現在|如今)(?:已经)?(?:是|变成|改成|换成)了?(?P<value>[^，。,.！!；;\s了]{1,16})")
+CORRECTION: Final = regex(r"(?:现在|現在|如今)(?:已经)?(?:是|变成|改成|换成)了?(?P<value>[^，。,.！!；;\s了]{1,16})")

@@ -18,6 +18,7 @@ from memstrata.extract import slot_frames_en as english
 from memstrata.extract import slot_frames_ja as japanese
 from memstrata.extract import slot_frames_zh as chinese
 from memstrata.extract.cues import Cues, Folded, cues_of, fold, table_language
+from memstrata.text.patterns import regex
 from memstrata.text.tokens import normalise
 from memstrata.types import Slot
 
@@ -35,13 +36,13 @@ _CORRECTIONS: Final = {"en": english.CORRECTION, "ja": japanese.CORRECTION, "zh"
 
 PLAIN_USER: Final = "user"  # the subject of "I" where the speaker has no name
 
-_ARTICLES: Final = re.compile(r"^(?:the|an?) ")
-_PAST_EN: Final = re.compile(r"\b(?:used to|back when|when I was|as a (?:kid|child|teenager))\b")
-_PAST_JA: Final = re.compile(r"(?:昔は|以前は|子供の頃)")
-_PAST_ZH: Final = re.compile(r"(?:以前|曾经|曾經|过去|小时候)")
+_ARTICLES: Final = regex(r"^(?:the|an?) ")
+_PAST_EN: Final = regex(r"\b(?:used to|back when|when I was|as a (?:kid|child|teenager))\b")
+_PAST_JA: Final = regex(r"(?:昔は|以前は|子供の頃)")
+_PAST_ZH: Final = regex(r"(?:以前|曾经|曾經|过去|小时候)")
 _PAST: Final = {"en": _PAST_EN, "ja": _PAST_JA, "zh": _PAST_ZH}
-_LISTED: Final = re.compile(r"(?:, [\w' -]+)+,? (?:and|or) (?!I\b)|、[^、。]+(?:と|や)|和|跟")
-_HONORIFIC: Final = re.compile(r"(?:さん|くん|ちゃん|君)$")
+_LISTED: Final = regex(r"(?:, [\w' -]+)+,? (?:and|or) (?!I\b)|、[^、。]+(?:と|や)|和|跟")
+_HONORIFIC: Final = regex(r"(?:さん|くん|ちゃん|君)$")
 
 
 def slot_of(

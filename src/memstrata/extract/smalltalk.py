@@ -8,13 +8,14 @@ from typing import Final
 from memstrata.extract import cue_tables as tables
 from memstrata.extract.cues import Folded, fold, table_language
 from memstrata.text import stopwords
+from memstrata.text.patterns import regex
 from memstrata.text.tokens import content_words
 
 _STOP_WORDS: Final = frozenset(stopwords.ENGLISH)
-_REPEATED: Final = re.compile(r"(.{1,2}?)\1{2,}")
-_LAUGH: Final = re.compile(r"(?:ha|he){2,}h?")
+_REPEATED: Final = regex(r"(.{1,2}?)\1{2,}")
+_LAUGH: Final = regex(r"(?:ha|he){2,}h?")
 _CJK: Final = {
-    language: re.compile(rf"^\W*(?:(?:{'|'.join(sorted(map(re.escape, phrases), key=len, reverse=True))})\W*)+$")
+    language: regex(rf"^\W*(?:(?:{'|'.join(sorted(map(re.escape, phrases), key=len, reverse=True))})\W*)+$")
     for language, phrases in tables.FILLER_CJK.items()
 }
 

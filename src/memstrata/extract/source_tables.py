@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from memstrata.extract.cue_tables import listed
+from memstrata.text.patterns import regex
 from memstrata.text.stopwords import word_list
 
 # The assistant reports its own act. The verb must stand right after "I('ve)", so "I could have booked" is none.
@@ -29,14 +30,14 @@ _IRREGULAR_ACTS_EN = (
 # "I've updated my notes that you live in Porto" tells of the user.
 _NOT_OF_THE_USER = r"(?![^.!?]{0,200}\b(?:that|how) you\b)"  # bounded: a search stays linear
 OWN_ACT: Final[dict[str, re.Pattern[str]]] = {
-    "en": re.compile(
+    "en": regex(
         rf"\bi(?:'ve| have)?(?: (?:just|already|now|also|successfully|gone ahead and))* "
         rf"(?:{_ACTS_EN})\b{_NOT_OF_THE_USER}"
         r"|\b(?:(?:i|we)(?:'ve| have)|(?:i|we) just)(?: (?:just|already|now|also|successfully|gone ahead and))* "
         rf"(?:(?!(?:{_NO_ACTS_EN})\b)[a-z]+[a-df-z]ed|{_IRREGULAR_ACTS_EN})\b{_NOT_OF_THE_USER}"
         rf"|\byour [\w -]{{1,40}}? (?:has been|have been|is now|are now) (?:{_ACTS_EN})\b"
     ),
-    "ja": re.compile(
+    "ja": regex(
         r"(?:予約|送信|登録|設定|作成|変更|追加|削除|更新|保存|注文|購入|手配|完了|キャンセル|投稿|インストール"
         r"|転送|申請|記録|お送り)(?:を)?"
         r"(?:いた|完了いた|完了)?(?:しました|しておきました|してあります|済みです)"
@@ -44,7 +45,7 @@ OWN_ACT: Final[dict[str, re.Pattern[str]]] = {
         r"|^(?!.*(?:あなた|ユーザー|(?:さん|様|君|彼女?)[はがもの]|(?:思い|感じ|聞き|伺い|知り|考え|理解し|学び|見|拝見し)ました))"
         r".*(?:を[^、。]{1,16}(?:ました|てあります)|(?:ておき|いたし)ました)[。！!]*$"
     ),
-    "zh": re.compile(
+    "zh": regex(
         r"我(?:已经|已經|已|刚刚|刚|剛)?(?:为您|為您|帮你|帮您|幫你|幫您|给您|给你|把[^，。]{1,20})?"
         r"(?:已经|已經|已)?(?:预订|預訂|预约|預約|发送|發送|创建|創建|设置|設置|安排|更新|添加|删除|刪除|取消|提交"
         r"|保存|购买|購買|下单|注册|註冊|修改|转发)"
@@ -68,7 +69,7 @@ SECRET_NOUNS_EN: Final = frozenset(
         """
     )
 )
-SECRET_CJK: Final = re.compile(
+SECRET_CJK: Final = regex(
     r"api|キー|鍵|シークレット|パスワード|暗証番号|トークン|認証|アクセス|クレジット|カード|番号|私|僕|俺|あたし|これ|は|が|の|を|です|だ"
     r"|密钥|密鑰|密码|密碼|口令|令牌|信用卡|银行卡|銀行卡|卡号|卡號|我|这|這|的|是|了|token|key|password",
     re.IGNORECASE,
@@ -86,7 +87,7 @@ SUSPICIOUS: Final = listed(
 )
 
 # Text that tries to take over whoever reads it: it and all that follows in its turn is no source.
-OVERRIDE: Final = re.compile(
+OVERRIDE: Final = regex(
     r"\b(?:ignore|disregard|forget|override|bypass)\b[^.!?\n]{0,20}"
     r"\b(?:all|any|previous|prior|above|earlier|preceding|your|system)\b"
     r"[^.!?\n]{0,30}?\b(?:instructions?|prompts?|rules|guidelines|directives?|messages?|safety)\b"
@@ -105,7 +106,7 @@ OVERRIDE: Final = re.compile(
     re.IGNORECASE,
 )
 # A command about what the assistant is or must do: the sentence is no source, its neighbours are.
-COMMAND: Final = re.compile(
+COMMAND: Final = regex(
     r"\bfrom now on,? (?:you|always|never|only|respond|answer|reply|act|pretend|ignore)\b"
     r"|\bremember that you(?:'re| are| must| have to)\b"
     r"|\byou (?:must|shall) (?:always|never|only|now|obey|comply|answer|respond|reply|act)\b"
@@ -120,7 +121,7 @@ COMMAND: Final = re.compile(
     re.IGNORECASE,
 )
 
-HEARTBEAT: Final = re.compile(
+HEARTBEAT: Final = regex(
     r"^\W*(?:heartbeat(?:[_ :-]*(?:ok|check|ack|poll|normal|alive|received))?|ping|pong|keep[- ]?alive"
     r"|health ?check(?:[ :]*ok)?|still alive|no[_ ]reply|ack"
     r"|(?:ハートビート|死活監視)\W*(?:ok|正常|受信|異常なし|チェック)?(?:です|しました)?"
@@ -130,7 +131,7 @@ HEARTBEAT: Final = re.compile(
 )
 # What may follow "session started": nothing, a time or a place, but no tale.
 _TAIL = r"(?:(?: ?[:,(–—-]| (?:at|on|for|id|to|from|in|successfully|and)\b)[^.!?\n]{0,80})?\W*$"
-BOILERPLATE: Final = re.compile(
+BOILERPLATE: Final = regex(
     r"^\W*(?:boot(?:ing|ed|strap(?:ped|ping)?)?(?: up)?(?: sequence)?(?: (?:complete[d]?|ok|done|finished))?"
     r"|system (?:initiali[sz]ed|ready|online|boot\w*)(?:[.!] loading [\w ,]{1,40})?"
     r"|loading (?:tools|plugins|skills|modules|context|memory|config\w*)"

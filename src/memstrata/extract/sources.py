@@ -14,6 +14,7 @@ from typing import Final
 from memstrata.extract import source_tables as tables
 from memstrata.extract.cues import confirms, is_question, table_language
 from memstrata.text.language import detect
+from memstrata.text.patterns import regex
 from memstrata.text.sentences import sentences
 from memstrata.text.tokens import words
 from memstrata.types import Turn
@@ -21,11 +22,11 @@ from memstrata.types import Turn
 ECHO_SHARE: Final = 0.8  # an assistant sentence with this share of a served note's words repeats it
 REPEATS: Final = 3  # so many identical lines are a machine's
 
-_FENCE: Final = re.compile(r"<memstrata-context\b.*?(?:</memstrata-context\s*>|\Z)", re.DOTALL | re.IGNORECASE)
-_CODE: Final = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
-PLACEHOLDER: Final = re.compile(r"\[REDACTED:[^\[\]]{1,60}\]")
-_LIST_ITEM: Final = re.compile(r"^\s*(?:[-*•・]|\d{1,2}[.)、])\s*")
-_WORD: Final = re.compile(r"\w")
+_FENCE: Final = regex(r"<memstrata-context\b.*?(?:</memstrata-context\s*>|\Z)", re.DOTALL | re.IGNORECASE)
+_CODE: Final = regex(r"```.*?(?:```|\Z)", re.DOTALL)
+PLACEHOLDER: Final = regex(r"\[REDACTED:[^\[\]]{1,60}\]")
+_LIST_ITEM: Final = regex(r"^\s*(?:[-*•・]|\d{1,2}[.)、])\s*")
+_WORD: Final = regex(r"\w")
 
 
 def source_text(turn: Turn, served: Sequence[str], *, after: Sequence[Turn] = ()) -> tuple[str | None, str | None]:

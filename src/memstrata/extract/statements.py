@@ -16,6 +16,7 @@ from memstrata.extract.source_tables import SECRET_CJK, SECRET_NOUNS_EN
 from memstrata.extract.sources import PLACEHOLDER, is_command, is_override, is_suspicious
 from memstrata.text.language import detect
 from memstrata.text.measure import chunks
+from memstrata.text.patterns import regex
 from memstrata.text.scripts import has_unspaced
 from memstrata.text.sentences import sentences
 from memstrata.text.when import find_times
@@ -24,19 +25,17 @@ from memstrata.types import EventTime, Kind, Slot, Turn
 SENTENCE_WORDS: Final = 80.0  # a longer sentence (a pasted text without stops) is cut into such pieces
 _LONGEST_TOKEN: Final = 60  # characters; a "word" beyond that is data, not speech
 
-_FIRST_PERSON: Final = re.compile(
-    r"\b(?:i|i'm|i've|i'll|i'd|my|me|we|we're|we've|our)\b|私|僕|俺|うち|我", re.IGNORECASE
-)
-_LISTENER: Final = re.compile(r"\b(?:you|your|ya|u)\b|[你您]|あなた", re.IGNORECASE)
-_CONDITION: Final = re.compile(
+_FIRST_PERSON: Final = regex(r"\b(?:i|i'm|i've|i'll|i'd|my|me|we|we're|we've|our)\b|私|僕|俺|うち|我", re.IGNORECASE)
+_LISTENER: Final = regex(r"\b(?:you|your|ya|u)\b|[你您]|あなた", re.IGNORECASE)
+_CONDITION: Final = regex(
     r"^(?:if|when|since|because|as|after|before|once|while|although)\b|如果|要是|もし", re.IGNORECASE
 )
-_LAST_COMMA: Final = re.compile(r"(?:, (?:but |and |so )?| [-–—] |; |，|；|、)(?=[^,，、;；]*$)")
-_CONJUNCTION: Final = re.compile(
+_LAST_COMMA: Final = regex(r"(?:, (?:but |and |so )?| [-–—] |; |，|；|、)(?=[^,，、;；]*$)")
+_CONJUNCTION: Final = regex(
     r",? (?:and|but|while|though) (?=(?:I|I'm|my)\b)|，(?:但是?|不过|不過|可是|而)?"
     r"|(?<=けど)、?|(?<=が)、|(?<=けれど)、?|(?<=です)、|(?<=ます)、|(?<=ました)、"
 )
-_WORD: Final = re.compile(r"\w")
+_WORD: Final = regex(r"\w")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
+from memstrata.text.patterns import regex
 
 MAX_ID_CHARS = 256
 
-_UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_UNSTORABLE = regex(r"[\x00\ud800-\udfff]")
+_CONTROL = regex(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def fault_in_text(text: str) -> str | None:

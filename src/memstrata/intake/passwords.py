@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from memstrata.text.patterns import regex
+
 PASSWORD_CUES = (
     *("pass", "pwd", "pin", "contrase", "kennwort", "wachtwoord", "senha", "пароль"),
     *("パスワ", "パスコ", "暗証", "密码", "密碼", "口令", "비밀번호"),
@@ -24,15 +26,15 @@ why ready stale sensitive current please thanks today tomorrow yesterday soon ag
 with from your their about because case
 """
 _SAID_OF_PASSWORDS = frozenset(_DESCRIPTIONS.split())
-_DESCRIPTIVE_ENDING = re.compile(r"(?:ed|ing|able|ible|ly|n't)\Z")
-_MASK = re.compile(r"[*•.xX_-]+|[0-9]{1,3}%|[$%]?\{+\w+\}+|\(.*")
-_STRONG_SYMBOL = re.compile(r"[0-9@#$%^&*_+=~|\\<>]|!.")
-_COUNTED = re.compile(
+_DESCRIPTIVE_ENDING = regex(r"(?:ed|ing|able|ible|ly|n't)\Z")
+_MASK = regex(r"[*•.xX_-]+|[0-9]{1,3}%|[$%]?\{+\w+\}+|\(.*")
+_STRONG_SYMBOL = regex(r"[0-9@#$%^&*_+=~|\\<>]|!.")
+_COUNTED = regex(
     r"\s*(?:or more |random )?"
     r"(?:char|digit|letter|symbol|word|day|week|time|attempt|minute|hour|month|year|[年月日時时位桁文個个])",
     re.I,
 )
-_CLAUSE_END = re.compile(
+_CLAUSE_END = regex(
     r"\s*(?:\Z|[\n,;.!&。、，；！」』)\"'`]|です|でした|だ|に|了|吧|(?:and|but|so|now|for|on|if)\b|입니다|이에요)", re.I
 )
 _VALUE = (
@@ -41,20 +43,18 @@ _VALUE = (
 )
 _WORD = r"pass[ _-]?(?:word|code|phrase)|passwd|contraseña|passwort|kennwort|mot de passe|wachtwoord|senha|пароль"
 _SHORT_WORD = r"(?<![A-Za-z])(?:pass|pwd|pw)"
-_LABELLED = re.compile(
+_LABELLED = regex(
     rf"(?:{_WORD}|{_SHORT_WORD}(?=[\"'`*\\\s]{{0,4}}[:=]))(?:s\b)?[\"'`*\\]{{0,4}}"
     r"(?:\s+(?:for|of|to|on|at)\s+[^.,;:!?\n=]{1,40}?)?"
     r"(?P<is>\s*(?::=|=>|[:=])\s*|\s+(?:is|was|es|ist|est|é)\s+(?:now\s+|still\s+|:\s*)?|\s*[はが]\s*|\s+(?:to|as)\s+)"
     + _VALUE,
     re.I,
 )  # fmt: skip
-_ADJACENT = re.compile(rf"(?:{_WORD})\s+[\"'`]?(?P<bare>(?=[!-~]{{0,64}}[0-9])(?=[!-~]{{0,64}}[a-z])[!-~]{{6,64}})")
-_CJK = re.compile(
+_ADJACENT = regex(rf"(?:{_WORD})\s+[\"'`]?(?P<bare>(?=[!-~]{{0,64}}[0-9])(?=[!-~]{{0,64}}[a-z])[!-~]{{6,64}})")
+_CJK = regex(
     r"(?:パスワード|パスコード|暗証番号|密码|密碼|口令|비밀번호)(?P<is>[^!-~\n。！？「『“]{0,8}[:=\s]{0,3})" + _VALUE
 )
-_PIN = re.compile(
-    r"\bpin(?:\s+number)?\s*(?:is|:|=|は)\s*([0-9]{4,8})\b|\bpin code\s*(?:is|:|=|は)\s*([0-9]{4})\b", re.I
-)
+_PIN = regex(r"\bpin(?:\s+number)?\s*(?:is|:|=|は)\s*([0-9]{4,8})\b|\bpin code\s*(?:is|:|=|は)\s*([0-9]{4})\b", re.I)
 _TRAILING = ".,;:?)]}'\"`。、，；」』"
 
 

@@ -19,6 +19,8 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
+from memstrata.text.patterns import regex
+
 Span = tuple[int, int, str]
 
 # Kind -> how the token looks after a boundary. A run is taken to its end, so that nothing of a longer one remains.
@@ -55,15 +57,15 @@ LIBRARY_DETECTORS: Mapping[str, tuple[str, str]] = {
     "TelegramBotTokenDetector": ("telegram_token", "telegram_token"),
     "TwilioKeyDetector": ("twilio", "twilio_key"),
 }
-_TOKEN_RUN = re.compile(r"[A-Za-z0-9_\-+/=.~:]{16,}")
-_LIBRARY_RUN = re.compile(r"[A-Za-z0-9_+/-]{20,}")  # shorter than any real token that the library knows
-_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-_PROVIDER = re.compile(
+_TOKEN_RUN = regex(r"[A-Za-z0-9_\-+/=.~:]{16,}")
+_LIBRARY_RUN = regex(r"[A-Za-z0-9_+/-]{20,}")  # shorter than any real token that the library knows
+_UUID = regex(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_PROVIDER = regex(
     "(?<![A-Za-z0-9])(?:" + "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in PROVIDER_TOKENS.items()) + ")"
 )
-_REST_OF_RUN = re.compile(r"[A-Za-z0-9_=-]*")
+_REST_OF_RUN = regex(r"[A-Za-z0-9_=-]*")
 
-_PEM = re.compile(
+_PEM = regex(
     r"-{2,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{2,5}"
     r"(?:(?:(?!-{2,5} ?BEGIN).){0,20000}?-{2,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{2,5}"
     # Truncated: header fields and base64 lines, as far as they go.
@@ -71,15 +73,15 @@ _PEM = re.compile(
     r"(?:(?:\s|\\[nr])+[A-Za-z0-9+/=]{1,64}(?:\.{3}|…)?(?=\s*(?:\Z|\n)))?)",
     re.DOTALL,
 )
-_PEM_TAIL = re.compile(r"-{2,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{2,5}")
-_BASE64_BEFORE = re.compile(r"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/=]{16,}(?:\s+[A-Za-z0-9+/=]+)*\s*\Z")
-_PUTTY = re.compile(
+_PEM_TAIL = regex(r"-{2,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{2,5}")
+_BASE64_BEFORE = regex(r"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/=]{16,}(?:\s+[A-Za-z0-9+/=]+)*\s*\Z")
+_PUTTY = regex(
     r"PuTTY-User-Key-File-\d:(?:(?!PuTTY-User).){0,20000}?(?:Private-MAC:\s*[0-9a-fA-F]+|(?=PuTTY-User)|\Z)", re.DOTALL
 )
 
 # Only the password goes; who and where stay readable. Up to the last @ before the path.
-_URL_PASSWORD = re.compile(r"(?<=://)[^\s/:@?#\"'<>]{0,128}:([^\s/\"'<>]{1,256})@(?=[A-Za-z0-9\[])")
-_URL_QUERY = re.compile(
+_URL_PASSWORD = regex(r"(?<=://)[^\s/:@?#\"'<>]{0,128}:([^\s/\"'<>]{1,256})@(?=[A-Za-z0-9\[])")
+_URL_QUERY = regex(
     r"[?&;](?:(?:access_|auth_|id_|refresh_)?token|sig|(?:X-Amz-)?signature|secret|passwd|pwd|auth)=([^&\s#\"'<>]{8,})",
     re.I,
 )
@@ -87,7 +89,7 @@ _URL_QUERY = re.compile(
 # A label, what may stand between, and a value.
 _QUOTE_AFTER_LABEL = r"[\"'`*\\]{0,4}"
 _IS = r"\s*(?:[:=]|:=|=>|\bis(?: now)?\b|\bwas\b|\bare\b)\s*[\"'`*\\]{0,4}"
-_API_LABEL = re.compile(
+_API_LABEL = regex(
     r"(?:(?:api|access|secret|private|auth|client|encryption|signing|session|refresh|webhook|master|account|bot|app"
     r"|service|storage|subscription)[ _-]?(?:access[ _-]?)?(?:key|token|secret)|(?<![A-Za-z])(?:token|secret))"
     + _QUOTE_AFTER_LABEL + _IS + r"([A-Za-z0-9_\-+/=.~]{12,})"
@@ -95,11 +97,11 @@ _API_LABEL = re.compile(
     r"[^!-~\n。！？]{0,8}[:=\s]{0,3}[\"'`]?([A-Za-z0-9_\-+/=.~]{12,})",
     re.I,
 )  # fmt: skip
-_LABELLED_RUN = re.compile(r"[A-Za-z0-9_\-+/=.~]{12,}")  # the least that a labelled key or a bearer token has
-_BEARER = re.compile(
+_LABELLED_RUN = regex(r"[A-Za-z0-9_\-+/=.~]{12,}")  # the least that a labelled key or a bearer token has
+_BEARER = regex(
     r"(?i:\bbearer|\bauthorization: ?(?:token|basic)|\bbasic)\s+(?=[a-z\-]{0,200}[A-Z0-9])([A-Za-z0-9._~+/=-]{12,})"
 )
-_SEED_PHRASE = re.compile(
+_SEED_PHRASE = regex(
     r"(?:seed|recovery|mnemonic|secret|backup) (?:phrase|words)\b[\"']?(?:\s*[:=]|\s+is)\s*[\"']?"
     r"((?:[a-z]{3,8}[ ,]+){11,23}[a-z]{3,8})\b", re.I
 )  # fmt: skip
@@ -179,9 +181,9 @@ def _is_random(value: str) -> bool:
 
 # Card numbers: prefix and length of the networks (ISO/IEC 7812), then Luhn. Prefixes keep order numbers, epochs and
 # snowflake ids out, of which one in ten passes Luhn by chance.
-_CARD_RUN = re.compile(r"(?<![A-Za-z0-9_+])(?<![0-9][.,])[0-9](?:[\s\-‐-―]{0,2}[0-9]){12,}(?![A-Za-z0-9_])")
-_CARD_GROUP = re.compile(r"[0-9]+")
-_CARD_SHAPE = re.compile(
+_CARD_RUN = regex(r"(?<![A-Za-z0-9_+])(?<![0-9][.,])[0-9](?:[\s\-‐-―]{0,2}[0-9]){12,}(?![A-Za-z0-9_])")
+_CARD_GROUP = regex(r"[0-9]+")
+_CARD_SHAPE = regex(
     r"4(?:[0-9]{12}|[0-9]{15}|[0-9]{18})"  # Visa
     r"|(?:5[1-5][0-9]{2}|222[1-9]|22[3-9][0-9]|2[3-6][0-9]{2}|27[01][0-9]|2720|220[0-4])[0-9]{12}"  # Mastercard, Mir
     r"|3[47][0-9]{13}"  # American Express
@@ -236,7 +238,7 @@ def _card_from(text: str, groups: list[tuple[int, int]], first: int) -> int | No
     return found
 
 
-_IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![A-Za-z0-9])")
+_IBAN = regex(r"(?<![A-Za-z0-9])[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![A-Za-z0-9])")
 
 
 def find_ibans(text: str) -> Iterator[Span]:

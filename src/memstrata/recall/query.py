@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from memstrata.text.patterns import regex
 from memstrata.text.tokens import normalise, query_terms, terms
 from memstrata.text.when import find_times
 from memstrata.types import EventTime
@@ -14,21 +15,21 @@ from memstrata.types import EventTime
 _MONTHS = (
     "january february march april may june july august september october november december".split()  # noqa: SIM905
 )
-_MONTH = re.compile(rf"\b({'|'.join(month.capitalize() for month in _MONTHS)})\b")
-_MONTH_CJK = re.compile(r"(?<!\d)(1[0-2]|[1-9])月")
-_YEAR = re.compile(r"(?<!\d)((?:19|20)\d\d)(?!\d)")
-_DAY = re.compile(r"(?<![\d:])([12]\d|3[01]|[1-9])(?:st|nd|rd|th)?(?![\d:月年])")
-_WHEN = re.compile(
+_MONTH = regex(rf"\b({'|'.join(month.capitalize() for month in _MONTHS)})\b")
+_MONTH_CJK = regex(r"(?<!\d)(1[0-2]|[1-9])月")
+_YEAR = regex(r"(?<!\d)((?:19|20)\d\d)(?!\d)")
+_DAY = regex(r"(?<![\d:])([12]\d|3[01]|[1-9])(?:st|nd|rd|th)?(?![\d:月年])")
+_WHEN = regex(
     r"^\W*(?:when|how long|since when|(?:what|which) (?:year|month|date|day))\b"
     r"|いつ|何[年月日]|什么时候|何时|哪[年月天]",
     re.IGNORECASE,
 )
-_NAME = re.compile(
+_NAME = regex(
     r"\b(?:who|where|name|which|called|title|what (?:book|movie|game|city|country|state|song|band)s?)\b"
     r"|誰|どこ|どの|名前|谁|哪里|哪儿|哪个|名字|叫什么",
     re.IGNORECASE,
 )
-_FIRST_PERSON = re.compile(r"\b(?:I|I've|I'm|my|me|mine)\b|[私僕俺我]")
+_FIRST_PERSON = regex(r"\b(?:I|I've|I'm|my|me|mine)\b|[私僕俺我]")
 
 
 @dataclass(frozen=True, slots=True)

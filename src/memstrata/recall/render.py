@@ -10,11 +10,12 @@ from datetime import datetime, timedelta, tzinfo
 
 from memstrata.recall.tokens import count_tokens
 from memstrata.store.rows import dump
+from memstrata.text.patterns import regex
 from memstrata.types import EventTime, Hit, Scope, Turn
 
 FENCE = "memstrata-context"  # `extract.sources` cuts blocks of this name from what is learnt from
-_MARKER = re.compile(rf"[<＜](?=\s*/?\s*{FENCE})", re.IGNORECASE)
-_LINE_ENDS = re.compile(r"[ \t]*(?:\r\n|[\n\r\v\f\x85\u2028\u2029])[ \t]*")
+_MARKER = regex(rf"[<＜](?=\s*/?\s*{FENCE})", re.IGNORECASE)
+_LINE_ENDS = regex(r"[ \t]*(?:\r\n|[\n\r\v\f\x85\u2028\u2029])[ \t]*")
 HALF_DAY = timedelta(hours=12)
 
 

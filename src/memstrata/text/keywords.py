@@ -13,22 +13,23 @@ from collections.abc import Iterator, Sequence
 from memstrata.text import keyword_words
 from memstrata.text.language import detect
 from memstrata.text.names import names
+from memstrata.text.patterns import regex
 from memstrata.text.scripts import HAN, HANGUL, KATAKANA, LETTER, SOUTH_EAST_ASIAN, has_unspaced
 from memstrata.text.tokens import QUERY_STOP_WORDS, normalise, stem, terms
 
-_WORD = re.compile(rf"{LETTER}(?:{LETTER}|\d)*(?:['’]{LETTER}+)*")
-_ASCII_WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:'[A-Za-z]+)*")
-_CLITIC = re.compile(r"['’](?:s|m|re|ve|ll|d)$", re.IGNORECASE)
+_WORD = regex(rf"{LETTER}(?:{LETTER}|\d)*(?:['’]{LETTER}+)*")
+_ASCII_WORD = regex(r"[A-Za-z][A-Za-z0-9]*(?:'[A-Za-z]+)*")
+_CLITIC = regex(r"['’](?:s|m|re|ve|ll|d)$", re.IGNORECASE)
 _SHORTEST = 3  # letters of a word that can be a keyword; shorter ones are names or nothing
 
-_JAPANESE_UNIT = re.compile(rf"[{HAN}]{{2,8}}|[{KATAKANA}]{{2,}}|[{HAN}](?=[はがをのにでともや])")
-_CHINESE_UNIT = re.compile(rf"[{HAN}]{{2,8}}")
-_CHINESE_CUT = re.compile(
+_JAPANESE_UNIT = regex(rf"[{HAN}]{{2,8}}|[{KATAKANA}]{{2,}}|[{HAN}](?=[はがをのにでともや])")
+_CHINESE_UNIT = regex(rf"[{HAN}]{{2,8}}")
+_CHINESE_CUT = regex(
     "|".join(sorted({*keyword_words.CHINESE_CUTS, *keyword_words.COMMON_CHINESE}, key=len, reverse=True))
 )
-_JAPANESE_CUT = re.compile("|".join(word for word in sorted(keyword_words.COMMON_JAPANESE) if len(word) > 1))
-_OTHER_UNIT = re.compile(rf"[{HANGUL}]{{2,}}|[{SOUTH_EAST_ASIAN}]{{3,16}}|[{HAN}]{{2,8}}|[{KATAKANA}]{{2,}}")
-_KOREAN_PARTICLE = re.compile(r"(?<=..)(?:에서|으로|에게|하고|은|는|이|가|을|를|에|의|도|로|와|과)$")
+_JAPANESE_CUT = regex("|".join(word for word in sorted(keyword_words.COMMON_JAPANESE) if len(word) > 1))
+_OTHER_UNIT = regex(rf"[{HANGUL}]{{2,}}|[{SOUTH_EAST_ASIAN}]{{3,16}}|[{HAN}]{{2,8}}|[{KATAKANA}]{{2,}}")
+_KOREAN_PARTICLE = regex(r"(?<=..)(?:에서|으로|에게|하고|은|는|이|가|을|를|에|의|도|로|와|과)$")
 
 
 def _informativeness(word: str, before: str) -> float:

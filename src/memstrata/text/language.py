@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from functools import lru_cache
 
+from memstrata.text.patterns import regex
 from memstrata.text.scripts import HAN, HANGUL, HIRAGANA, KATAKANA
 from memstrata.text.stopwords import ENGLISH, word_list
 
@@ -36,12 +36,12 @@ _SCRIPTS: tuple[tuple[str, str], ...] = (
     ("hy", "\u0531-\u0587"),
     ("ka", "\u10a0-\u10ff"),
 )
-_RUNS = re.compile("|".join(f"(?P<{name}>[{body}]+)" for name, body in _SCRIPTS))
-_LATIN_WORD = re.compile(r"[A-Za-z\u00c0-\u024f\u1e00-\u1eff]+")
-_JAPANESE_ONLY = re.compile("[々込働畑峠辻円駅図売読対経済験覚広沢浜桜気変県]")
-_UKRAINIAN = re.compile("[іїєґІЇЄҐ]")
-_PERSIAN = re.compile("[پچژگ]")
-_VIETNAMESE = re.compile("[ăđơưĂĐƠƯ\u1ea0-\u1ef9]")
+_RUNS = regex("|".join(f"(?P<{name}>[{body}]+)" for name, body in _SCRIPTS))
+_LATIN_WORD = regex(r"[A-Za-z\u00c0-\u024f\u1e00-\u1eff]+")
+_JAPANESE_ONLY = regex("[々込働畑峠辻円駅図売読対経済験覚広沢浜桜気変県]")
+_UKRAINIAN = regex("[іїєґІЇЄҐ]")
+_PERSIAN = regex("[پچژگ]")
+_VIETNAMESE = regex("[ăđơưĂĐƠƯ\u1ea0-\u1ef9]")
 
 _CHARACTERS_A_WORD = 3.0  # Latin letters that say as much as one Han or kana character
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
+from memstrata.text.patterns import regex
 from memstrata.text.scripts import has_unspaced
 
 _SCRIPTS: Final = r"\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"  # Thai, kana, Chinese characters
-_UNSPACED: Final = re.compile(f"[{_SCRIPTS}]")
-_UNIT: Final = re.compile(rf"[{_SCRIPTS}]|[^\s{_SCRIPTS}]+")
+_UNSPACED: Final = regex(f"[{_SCRIPTS}]")
+_UNIT: Final = regex(rf"[{_SCRIPTS}]|[^\s{_SCRIPTS}]+")
 
 
 def size(text: str) -> float:

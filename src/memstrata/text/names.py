@@ -6,22 +6,22 @@ capitalises every noun, gives too many; Chinese names without a cue, and names i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from itertools import chain
 
 from memstrata.text import name_words, names_cjk, names_latin
 from memstrata.text.language import detect
+from memstrata.text.patterns import regex
 from memstrata.text.scripts import HAN, HIRAGANA, KATAKANA, has_unspaced
 from memstrata.text.tokens import normalise
 
-_ENGLISH_TITLE = re.compile(rf"^(?:{'|'.join(name_words.ENGLISH_TITLES)})\.? |^the ")
-_POSSESSIVE = re.compile(r"['’]s?$")
-_HONORIFIC = re.compile(
+_ENGLISH_TITLE = regex(rf"^(?:{'|'.join(name_words.ENGLISH_TITLES)})\.? |^the ")
+_POSSESSIVE = regex(r"['’]s?$")
+_HONORIFIC = regex(
     rf"(?<=[{HAN}{HIRAGANA}{KATAKANA}][{HAN}{HIRAGANA}{KATAKANA}])"
     rf"(?:{'|'.join((*name_words.JAPANESE_HONORIFICS, *name_words.CHINESE_HONORIFICS))})$"
 )
-_PUNCTUATION = re.compile(r"[^\w\s+#&'\-]|_")
+_PUNCTUATION = regex(r"[^\w\s+#&'\-]|_")
 
 
 def _unspaced_names(text: str) -> Iterator[tuple[int, str]]:

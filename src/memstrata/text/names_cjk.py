@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from memstrata.text import name_words
+from memstrata.text.patterns import regex
 from memstrata.text.scripts import HAN, HIRAGANA, KATAKANA
 
-_TITLE = re.compile(
+_TITLE = regex(
     r"《([^《》\n]{1,40})》|『([^『』\n]{1,40})』"
     r"|「([^「」。！？、\n]{1,20})」(?!と(?!い[うっ])|って)"  # 「…」と言った is speech, 「…」という a title
 )
 
 _HONORIFIC = "|".join(name_words.JAPANESE_HONORIFICS)
-_ADDRESSED = re.compile(
+_ADDRESSED = regex(
     rf"((?<![{KATAKANA}])[{KATAKANA}]{{2,20}}|[{HAN}]{{1,4}})(?:{_HONORIFIC})"
     # A name in hiragana needs a clear start: nothing Japanese before it, or one particle after a word.
     rf"|(?:(?<![{HIRAGANA}{HAN}{KATAKANA}])|(?<=[^{HIRAGANA}][はがとのにをもで]))([{HIRAGANA}]{{2,4}})(?:さん|くん|君|ちゃん)"
 )
-_KATAKANA = re.compile(rf"[{KATAKANA}]{{2,}}(?:[・=][{KATAKANA}]{{2,}})*")
-_LISTED = re.compile("|".join(sorted({*name_words.JAPANESE_NAMES, *name_words.PLACES}, key=len, reverse=True)))
+_KATAKANA = regex(rf"[{KATAKANA}]{{2,}}(?:[・=][{KATAKANA}]{{2,}})*")
+_LISTED = regex("|".join(sorted({*name_words.JAPANESE_NAMES, *name_words.PLACES}, key=len, reverse=True)))
 _PLACE_ENDING = "県|大学|高校|小学校|中学校|公園|病院|神社|株式会社|空港|公园|医院|公司|机场"
-_PLACE = re.compile(rf"(?:(?![我你他她们私的了是在去到从和于来读上这那个一家])[{HAN}]){{2,5}}?(?:{_PLACE_ENDING})")
+_PLACE = regex(rf"(?:(?![我你他她们私的了是在去到从和于来读上这那个一家])[{HAN}]){{2,5}}?(?:{_PLACE_ENDING})")
 
 _SURNAME = rf"(?:欧阳|司马|上官|诸葛|歐陽|司馬|諸葛|[{name_words.CHINESE_SURNAMES}])"
 _GIVEN = rf"(?:(?![的了是在我你他她这那去来也都很说和跟])[{HAN}]){{1,2}}?"
@@ -34,10 +34,10 @@ _PERSON_DOES = "|".join(
     )
 )
 _AFTER_NAME = rf"(?=[，。！？、；：,.!?\s）)和跟与是在去来住要会想的也都很做学从给]|$|{_PERSON_DOES})"
-_CUED_BEFORE = re.compile(rf"(?:名叫|叫做|叫|名字是|我是|{_KIN}|和|跟|与|给|找)({_SURNAME}{_GIVEN}){_AFTER_NAME}")
-_CUED_AFTER = re.compile(rf"(?<![{HAN}])({_SURNAME}{_GIVEN})(?={_PERSON_DOES})")
-_ZH_ADDRESSED = re.compile(rf"{_SURNAME}[{HAN}]{{0,2}}?(?:{'|'.join(name_words.CHINESE_HONORIFICS)})")
-_FAMILIAR = re.compile(rf"[小老阿]{_SURNAME}{_AFTER_NAME}")
+_CUED_BEFORE = regex(rf"(?:名叫|叫做|叫|名字是|我是|{_KIN}|和|跟|与|给|找)({_SURNAME}{_GIVEN}){_AFTER_NAME}")
+_CUED_AFTER = regex(rf"(?<![{HAN}])({_SURNAME}{_GIVEN})(?={_PERSON_DOES})")
+_ZH_ADDRESSED = regex(rf"{_SURNAME}[{HAN}]{{0,2}}?(?:{'|'.join(name_words.CHINESE_HONORIFICS)})")
+_FAMILIAR = regex(rf"[小老阿]{_SURNAME}{_AFTER_NAME}")
 
 
 def titles(text: str) -> Iterator[tuple[int, str]]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from memstrata.text import name_words
+from memstrata.text.patterns import regex
 from memstrata.text.scripts import UNSPACED
 from memstrata.text.stopwords import ENGLISH, NEGATIONS
 
@@ -14,13 +14,13 @@ _TAIL = "A-Za-z0-9\u00c0-\u024f\u0370-\u052f\u1e00-\u1eff"
 _CAPITALISED = rf"(?:[{_UPPER}][{_TAIL}]*(?:['’&.\-](?=[{_TAIL}])[{_TAIL}]+)*|[a-z][A-Z][{_TAIL}]+)"
 _JOINED = r"(?:(?:of|the|de|van|von|der|da|di|la|del|du|bin|al|&)\s){0,2}"
 _TITLE = r"(?:(?:Mr|Mrs|Ms|Dr|Prof|St)\.?\s)"
-_SPAN = re.compile(rf"(?<![{_TAIL}@#/_.]){_TITLE}?{_CAPITALISED}(?:\s(?={_JOINED}[{_UPPER}]){_JOINED}{_CAPITALISED})*")
-_NEXT_WORD = re.compile(r"\s(\w+)")
-_POSSESSIVE = re.compile(r"['’](?:s|m|re|ve|ll|d)$")
-_STARTS_SENTENCE = re.compile(rf"(?:^|[.!?…:\n。！？「『—*•]|[^\w\s,;&'’\"“”‘(){UNSPACED}])[\s\"“‘'’”)(]*$")
-_LATIN_WORD = re.compile(r"[A-Za-z][A-Za-z0-9+#]*(?:[ .&'’\-][A-Za-z0-9][A-Za-z0-9+#]*)*")
-_UNSPACED_BESIDE = re.compile(rf"[{UNSPACED}、。「」『』・《》（）！？]")
-_QUOTED = re.compile(r"[\"“]([^\"“”\n]{2,60})[\"”]")
+_SPAN = regex(rf"(?<![{_TAIL}@#/_.]){_TITLE}?{_CAPITALISED}(?:\s(?={_JOINED}[{_UPPER}]){_JOINED}{_CAPITALISED})*")
+_NEXT_WORD = regex(r"\s(\w+)")
+_POSSESSIVE = regex(r"['’](?:s|m|re|ve|ll|d)$")
+_STARTS_SENTENCE = regex(rf"(?:^|[.!?…:\n。！？「『—*•]|[^\w\s,;&'’\"“”‘(){UNSPACED}])[\s\"“‘'’”)(]*$")
+_LATIN_WORD = regex(r"[A-Za-z][A-Za-z0-9+#]*(?:[ .&'’\-][A-Za-z0-9][A-Za-z0-9+#]*)*")
+_UNSPACED_BESIDE = regex(rf"[{UNSPACED}、。「」『』・《》（）！？]")
+_QUOTED = regex(r"[\"“]([^\"“”\n]{2,60})[\"”]")
 _SMALL_WORDS = frozenset(
     ["a", "an", "the", "of", "and", "in", "on", "at", "to", "for", "with", "from", "de", "la", "or", "but", "is"]
 )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
+from memstrata.text.patterns import regex
 from memstrata.text.stopwords import word_list
 
 _UNITS = {
@@ -34,7 +34,7 @@ _COUNTED = (
     "年月日天号號时時点點分秒周週个個人名位口只匹頭头条枚本冊册张張台辆輛次回度岁歳才元円块塊件"
     "杯瓶楼階层層番第斤公里米歩步倍つ"
 )
-_HAN_NUMBER = re.compile(rf"[{''.join(_HAN_DIGITS | _HAN_SCALES | _HAN_LARGE)}]{{1,20}}(?=[{_COUNTED}])")
+_HAN_NUMBER = regex(rf"[{''.join(_HAN_DIGITS | _HAN_SCALES | _HAN_LARGE)}]{{1,20}}(?=[{_COUNTED}])")
 
 
 def english_numbers(words: Iterable[str]) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from memstrata.text.patterns import regex
 from memstrata.text.stopwords import word_list
 
 _NEVER_LAST = frozenset(
@@ -20,15 +21,15 @@ _SELDOM_LAST = frozenset(word_list("etc a.m p.m inc ltd co corp ave blvd rd u.s 
 """Abbreviations that may end a sentence: they do when no small letter follows."""
 
 _CLOSERS = "\"'”’)\\]}»」』）】》〉"
-_STOP = re.compile(
+_STOP = regex(
     rf"(?P<wide>[。！？｡]+[。！？｡!?…]*[{_CLOSERS}]*)"
     rf"|(?P<narrow>(?:[.!?]+|…+)[{_CLOSERS}]*)(?=\s|$|[^\x00-\u2fff])"
     r"|(?P<quote>[「『《])"
 )
 _CLOSING = {"「": "」", "『": "』", "《": "》"}
 _LONGEST_QUOTE = 300
-_LAST_WORD = re.compile(r"[\w.]+$")
-_BULLET = re.compile(r"^(?:[-*•·・]\s+)+")
+_LAST_WORD = regex(r"[\w.]+$")
+_BULLET = regex(r"^(?:[-*•·・]\s+)+")
 
 
 def _ends(line: str, start: int, stop: re.Match[str]) -> bool:

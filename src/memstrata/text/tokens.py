@@ -18,6 +18,7 @@ from memstrata.text import stopwords
 from memstrata.text.irregular import BASE_FORMS
 from memstrata.text.language import detect
 from memstrata.text.numerals import english_numbers, han_numbers
+from memstrata.text.patterns import regex
 from memstrata.text.scripts import HAN, HANGUL, INDIC_MARKS, LETTER, MARKS, UNSPACED, has_unspaced
 
 STOP_WORDS: frozenset[str] = frozenset(stopwords.ENGLISH)
@@ -29,19 +30,19 @@ _INVISIBLE = dict.fromkeys([0xAD, *range(0x200B, 0x2010), 0x2060, 0xFEFF, *range
 _QUOTES = {0x2018: "'", 0x2019: "'", 0x02BC: "'"}
 
 _NUMBER = r"\d+(?:,\d{3})*(?!\d)(?:\.\d+)*"
-_DIGITS = re.compile(_NUMBER)
+_DIGITS = regex(_NUMBER)
 # number with an ordinal ending | word: letters, then digits, inner apostrophes | run without spaces
-_UNITS = re.compile(
+_UNITS = regex(
     rf"(?P<number>{_NUMBER})(?:(?:st|nd|rd|th)\b)?"
     rf"|(?P<word>[cf](?:\+\+|#)|{LETTER}(?:{LETTER}|\d)*(?:'{LETTER}+)*)"
     rf"|(?P<run>[{UNSPACED}]+)"
 )
-_ASCII_UNITS = re.compile(
+_ASCII_UNITS = regex(
     rf"(?P<number>{_NUMBER})(?:(?:st|nd|rd|th)\b)?|(?P<word>[cf](?:\+\+|#)|[a-z][a-z0-9]*(?:'[a-z]+)*)", re.ASCII
 )
-_CLITIC = re.compile(r"'(?:s|m|re|ve|ll|d)$")
-_SINGLE = re.compile(rf"[{HAN}{HANGUL}]")
-_LATIN_ACCENTS = re.compile("[\u0300-\u036f]")
+_CLITIC = regex(r"'(?:s|m|re|ve|ll|d)$")
+_SINGLE = regex(rf"[{HAN}{HANGUL}]")
+_LATIN_ACCENTS = regex("[\u0300-\u036f]")
 
 
 def normalise(text: str) -> str:
@@ -134,7 +135,7 @@ def terms(text: str) -> list[str]:
 @cache
 def _run_stop_words(language: str) -> re.Pattern[str]:
     listed = stopwords.JAPANESE if language == "ja" else stopwords.CHINESE
-    return re.compile("|".join(sorted(map(re.escape, listed), key=len, reverse=True)))
+    return regex("|".join(sorted(map(re.escape, listed), key=len, reverse=True)))
 
 
 def _function_characters(run: str, language: str) -> set[int]:
@@ -206,12 +207,12 @@ def content_words(text: str) -> list[str]:
 
 
 # What is no letter, mark, digit or meaningful sign. "C++" is not "C#", "-5" is not "5", "$5" is not "5".
-_COMMA_IN_NUMBER = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-_NOT_KEYED = re.compile(
+_COMMA_IN_NUMBER = regex(r"(?<=\d),(?=\d{3}(?!\d))")
+_NOT_KEYED = regex(
     rf"(?:(?!{LETTER})[^\d{UNSPACED}{MARKS}{INDIC_MARKS}+#%$€£¥@&<>=.\-])+|_|(?<!\d)\.|\.(?!\d)|(?<!\s)-|-(?!\d)"
 )
-_ASCII_NOT_KEYED = re.compile(r"[^a-z0-9+#%$&@<>=.\-]+|(?<!\d)\.|\.(?!\d)|(?<!\s)-|-(?!\d)")
-_SPACE_BY_RUN = re.compile(rf"(?<=[{UNSPACED}]) | (?=[{UNSPACED}])")
+_ASCII_NOT_KEYED = regex(r"[^a-z0-9+#%$&@<>=.\-]+|(?<!\d)\.|\.(?!\d)|(?<!\s)-|-(?!\d)")
+_SPACE_BY_RUN = regex(rf"(?<=[{UNSPACED}]) | (?=[{UNSPACED}])")
 
 
 def statement_key(text: str) -> str:

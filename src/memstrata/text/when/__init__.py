@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
+from memstrata.text.patterns import regex
 from memstrata.text.when import cjk, cjk_words, english
 from memstrata.text.when.rules import Reading, TimeMention, apply
 from memstrata.text.when.spans import Anchor
@@ -27,8 +28,8 @@ _FOLDING = str.maketrans(
     | {chr(ord("A") + n): chr(ord("a") + n) for n in range(26)}
     | cjk_words.FOLDED
 )
-_SINCE_BEFORE = re.compile(r"(?:\bsince(?:\s+the)?|自从?|自從)\s*$", re.IGNORECASE)
-_SINCE_AFTER = re.compile(r"から(?!.{1,12}まで)|以来|以來|起|至今|到现在|到現在|开始|開始")
+_SINCE_BEFORE = regex(r"(?:\bsince(?:\s+the)?|自从?|自從)\s*$", re.IGNORECASE)
+_SINCE_AFTER = regex(r"から(?!.{1,12}まで)|以来|以來|起|至今|到现在|到現在|开始|開始")
 
 
 def find_times(text: str, said_at: datetime, *, language: str | None = None) -> list[TimeMention]:

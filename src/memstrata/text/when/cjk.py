@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from memstrata.text.patterns import regex
 from memstrata.text.when import cjk_words as words
 from memstrata.text.when.rules import Reading, Rule, absolute
 from memstrata.text.when.spans import FEW, Tense
@@ -40,9 +41,9 @@ _ON_WEEKDAY = (
     r"(?:[（(]?(?:[月火水木金土日](?:曜日?)?[）)]|[月火水木金土日]曜日?|(?:周|星期|礼拜)[一二三四五六日天][）)]?))?"
 )
 
-_TENSE = re.compile(rf"(?P<past>{words.PAST})|(?P<future>{words.FUTURE})")
-_KANA = re.compile("[ぁ-ヶ]")
-_SENTENCE_END = re.compile(r"[。！？!?\n]")
+_TENSE = regex(rf"(?P<past>{words.PAST})|(?P<future>{words.FUTURE})")
+_KANA = regex("[ぁ-ヶ]")
+_SENTENCE_END = regex(r"[。！？!?\n]")
 _TENSE_REACH = 80  # characters on either side that may tell the tense
 
 
@@ -174,28 +175,24 @@ _HABIT = "(?<![毎每])(?<![毎每]周)(?<![毎每]周の)(?<![毎每]个)"
 
 RULES: tuple[Rule, ...] = (
     Rule(
-        re.compile(rf"(?<!{words.NOT_BEFORE_DAY})(?:{_any(words.DAYS)})(?!{words.NOT_AFTER_DAY})"),
+        regex(rf"(?<!{words.NOT_BEFORE_DAY})(?:{_any(words.DAYS)})(?!{words.NOT_AFTER_DAY})"),
         lambda match, reading: reading.anchor.day(words.DAYS[match[0]]),
         frozenset("昨今明天日うたさと"),
     ),
     Rule(
-        re.compile(
-            rf"{_NOT_COUNTED}{_COUNT}{_UNIT}(?:ほど|くらい|ぐらい|左右|多)?(?:以|之)?(?P<side>[前后])(?![半期往])"
-        ),
+        regex(rf"{_NOT_COUNTED}{_COUNT}{_UNIT}(?:ほど|くらい|ぐらい|左右|多)?(?:以|之)?(?P<side>[前后])(?![半期往])"),
         _ago_or_ahead,
         frozenset("前后"),
     ),
+    Rule(regex(rf"{_NOT_COUNTED}半年(?:ほど|くらい|ぐらい)?(?:以|之)?(?P<side>[前后])"), _half_year, frozenset("半")),
     Rule(
-        re.compile(rf"{_NOT_COUNTED}半年(?:ほど|くらい|ぐらい)?(?:以|之)?(?P<side>[前后])"), _half_year, frozenset("半")
-    ),
-    Rule(
-        re.compile(rf"(?:{_any(words.FEW_DAYS_AGO)})"),
+        regex(rf"(?:{_any(words.FEW_DAYS_AGO)})"),
         lambda _, reading: reading.anchor.away_about(*FEW, "day"),
         frozenset("前先"),
     ),
-    Rule(re.compile(rf"(?:过去|最近)的?{_COUNT}{_UNIT}(?![前后])"), _past_span, frozenset("去近")),
+    Rule(regex(rf"(?:过去|最近)的?{_COUNT}{_UNIT}(?![前后])"), _past_span, frozenset("去近")),
     Rule(
-        re.compile(
+        regex(
             rf"(?:{_ZH_WEEK}|{_JA_WEEK})(?:(?P<weekend>末|の?周末)|"
             rf"(?:の)?(?P<weekday>[月火水木金土日](?=曜)|(?<=[周期拜]){_WEEKDAY_ZH}))?曜?日?"
         ),
@@ -203,39 +200,39 @@ RULES: tuple[Rule, ...] = (
         frozenset("周期拜"),
     ),
     Rule(
-        re.compile(
+        regex(
             rf"{_HABIT}(?:(?P<ja>[月火水木金土日])曜日?(?!大工)|"
             rf"(?<![{_NUMERAL[1:-1]}几整到至])(?:周(?!日报)|星期|礼拜)(?P<zh>{_WEEKDAY_ZH})(?![个年月天日周次到至]))"
         ),
         _weekday,
         frozenset("曜周期拜"),
     ),
-    Rule(re.compile(rf"{_HABIT}周末"), _weekend, frozenset("末")),
+    Rule(regex(rf"{_HABIT}周末"), _weekend, frozenset("末")),
     Rule(
-        re.compile(rf"(?:{_YEAR}的?の?)?(?<!{_NUMERAL}){_MONTH}的?の?{_DAY}[日号]{_ON_WEEKDAY}{_NOT_AT}"),
+        regex(rf"(?:{_YEAR}的?の?)?(?<!{_NUMERAL}){_MONTH}的?の?{_DAY}[日号]{_ON_WEEKDAY}{_NOT_AT}"),
         _date,
         frozenset("日号"),
         _needs_turn,
     ),
     Rule(
-        re.compile(rf"(?:{_YEAR}的?の?)?(?<!{_NUMERAL}){_MONTH}份?(?![间天{_NUMERAL[1:-1]}]){_NOT_AT}"),
+        regex(rf"(?:{_YEAR}的?の?)?(?<!{_NUMERAL}){_MONTH}份?(?![间天{_NUMERAL[1:-1]}]){_NOT_AT}"),
         _month,
         frozenset("月"),
         _needs_turn,
     ),
     Rule(
-        re.compile(rf"(?<![以本地])(?P<which>{_any(words.MONTHS)})(?![球光亮])(?:的?の?{_DAY}[日号])?{_NOT_AT}"),
+        regex(rf"(?<![以本地])(?P<which>{_any(words.MONTHS)})(?![球光亮])(?:的?の?{_DAY}[日号])?{_NOT_AT}"),
         _month_word,
         frozenset("月"),
     ),
     Rule(
-        re.compile(rf"{_YEAR}(?:的?の?(?P<season>[春夏秋冬])[天季]?)?(?![代轻级纪间度]){_NOT_AT}"),
+        regex(rf"{_YEAR}(?:的?の?(?P<season>[春夏秋冬])[天季]?)?(?![代轻级纪间度]){_NOT_AT}"),
         _year,
         frozenset("年し"),
         _needs_turn,
     ),
     Rule(
-        re.compile(rf"(?<!{_NUMERAL})(?P<decade>(?:19|20)?[0-9]0|[二三四五六七八九]十)年代"),
+        regex(rf"(?<!{_NUMERAL})(?P<decade>(?:19|20)?[0-9]0|[二三四五六七八九]十)年代"),
         _decade,
         frozenset("代"),
         absolute,

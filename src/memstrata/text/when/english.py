@@ -20,6 +20,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from memstrata.text.patterns import regex
 from memstrata.text.when import english_words as words
 from memstrata.text.when.rules import Reading, Rule, absolute, has_no_year
 from memstrata.text.when.spans import FEW, Tense
@@ -37,7 +38,7 @@ def _any(names: Iterable[str]) -> str:
 
 
 def _compile(pattern: str) -> re.Pattern[str]:
-    return re.compile(_B + pattern + _E)
+    return regex(_B + pattern + _E)
 
 
 _MONTH = rf"(?P<month>{_any(words.MONTHS)})\.?"
@@ -55,14 +56,14 @@ _ON_WEEKDAY = rf"(?:(?:{_any(words.WEEKDAYS)})\.?,?{_S}(?:the{_S})?)?"
 _OF_WEEKDAY = rf"(?:{_S}\((?:{_any(words.WEEKDAYS)})\.?\))?"
 
 # What turns a following time into one that was not meant.
-_NOT_AT = re.compile(rf"\b(?:{words.NOT_AT.replace(' ', _S)}){_S}(?:the{_S})?$")
-_NOT_COUNTED = re.compile(r"(?:-|\b(?:half|and|hundred|thousand)\s+)$")  # half an hour, two and a half years
-_TIMES = re.compile(r"\b(?:once|twice|times)\s+$")
-_FOR = re.compile(r"\bfor(?:\s+the)?\s*$")
-_STRONG_FUTURE = re.compile(rf"\b(?:{words.STRONG_FUTURE})\b")
-_PAST = re.compile(rf"\b(?:{words.PAST}|(?!(?:{words.NOT_PAST})\b)[a-z]{{2,}}ed)\b")
-_WEAK_FUTURE = re.compile(rf"\b(?:{words.WEAK_FUTURE})\b")
-_SENTENCE_END = re.compile(r"[.!?;\n](?:\s|$)")
+_NOT_AT = regex(rf"\b(?:{words.NOT_AT.replace(' ', _S)}){_S}(?:the{_S})?$")
+_NOT_COUNTED = regex(r"(?:-|\b(?:half|and|hundred|thousand)\s+)$")  # half an hour, two and a half years
+_TIMES = regex(r"\b(?:once|twice|times)\s+$")
+_FOR = regex(r"\bfor(?:\s+the)?\s*$")
+_STRONG_FUTURE = regex(rf"\b(?:{words.STRONG_FUTURE})\b")
+_PAST = regex(rf"\b(?:{words.PAST}|(?!(?:{words.NOT_PAST})\b)[a-z]{{2,}}ed)\b")
+_WEAK_FUTURE = regex(rf"\b(?:{words.WEAK_FUTURE})\b")
+_SENTENCE_END = regex(r"[.!?;\n](?:\s|$)")
 _TENSE_REACH = 200  # characters on either side that may tell the tense
 
 
@@ -344,7 +345,7 @@ RULES: tuple[Rule, ...] = (
         has_no_year,
     ),
     Rule(
-        re.compile(
+        regex(
             r"(?<![0-9a-z_./-])(?:(?P<year>(?:19|20)[0-9]{2})(?P<mark>[-/.])(?P<month>[01]?[0-9])(?P=mark)"
             r"(?P<day>[0-3]?[0-9])|(?P<first>[0-3]?[0-9])(?P<mark2>[-/.])(?P<second>[0-3]?[0-9])(?P=mark2)"
             r"(?P<last_year>(?:19|20)[0-9]{2}))(?:(?=t[0-9]{2}:)|(?!\.?[0-9a-z_/-]))"
@@ -380,7 +381,7 @@ RULES: tuple[Rule, ...] = (
     ),
 )
 _CUES: frozenset[str] = frozenset().union(*(rule.cues for rule in RULES))
-_TOKEN = re.compile(r"[a-z]+|[0-9]+s?")
+_TOKEN = regex(r"[a-z]+|[0-9]+s?")
 
 
 def cues_in(folded: str) -> frozenset[str]:
