@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from memstrata._version import __version__
-from memstrata.cli import evaluation, notes, turns, upkeep
+from memstrata.cli import notes, turns, upkeep
 from memstrata.cli.audit import audit
 
 COMMANDS: Mapping[str, tuple[Callable[..., None], ...]] = {
@@ -27,13 +27,6 @@ COMMANDS: Mapping[str, tuple[Callable[..., None], ...]] = {
     ),
     "See it work": (upkeep.demo, audit),
 }
-
-EVALUATIONS: tuple[Callable[..., None], ...] = (
-    *map(evaluation.benchmark_command, evaluation.BENCHMARKS),
-    evaluation.table,
-    evaluation.sweep,
-    evaluation.compare,
-)
 
 app = typer.Typer(
     name="memstrata",
@@ -67,6 +60,5 @@ for panel, functions in COMMANDS.items():
     for function in functions:
         name = function.__name__.rstrip("_").replace("_", "-")
         app.command(name, rich_help_panel=panel)(function)
-for measure in EVALUATIONS:
-    evaluations.command(measure.__name__)(measure)
+evaluations.command("locomo")(upkeep.locomo)
 app.add_typer(evaluations, name="eval", rich_help_panel="See it work")

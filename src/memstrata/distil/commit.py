@@ -9,13 +9,12 @@ from memstrata.distil.plan import Plan
 from memstrata.index.units import Document, IndexWriter, Vectors
 from memstrata.journal.recorder import Recorder
 from memstrata.settings import Settings
+from memstrata.store.kinds import SUPERSEDED_BIT
 from memstrata.store.rows import dump, insert, note_row, to_us
 from memstrata.text.names import name_key
 from memstrata.text.tokens import statement_key
 from memstrata.tiers.fade import forgets_us, rate_of, refresh_weight
 from memstrata.types import Decision, Note
-
-FORGOTTEN_BIT, SUPERSEDED_BIT = 1, 2  # of turns.hidden
 
 
 class Stale(Exception):

@@ -7,7 +7,7 @@ from typing import Any
 
 from memstrata.face.base import MemoryBase
 from memstrata.intake.arguments import identifier
-from memstrata.ledger import notes
+from memstrata.ledger import forget, notes
 from memstrata.types import (
     Kind,
     Note,
@@ -102,9 +102,11 @@ class MemoryNotes(MemoryBase):
     ) -> Receipt:
         """Take notes out of recall, by id or by filter; their turns are no longer served either.
 
-        They can be restored during the grace period (30 days), then they are purged; `hard=True` purges at once.
+        What other notes hold of their words (statements that evolved a context, quotations) is taken out with them.
+        They can be restored during the grace period (30 days), then they are purged, and with them what summaries of
+        pages and the log hold; `hard=True` purges at once.
         """
-        return await notes.forget(
+        return await forget.forget(
             self._engine,
             self._scope(user_id, agent_id),
             None if note_id is None else identifier(note_id, "note_id"),
@@ -113,8 +115,11 @@ class MemoryNotes(MemoryBase):
         )
 
     async def restore(self, note_id: str, *, user_id: str | None = None, agent_id: str | None = None) -> Note:
-        """Bring a forgotten note back as it was, with weight 1."""
-        return await notes.restore(self._engine, self._scope(user_id, agent_id), identifier(note_id, "note_id"))
+        """Bring a forgotten note back as it was, with weight 1.
+
+        Notes that had some of its words have them again, unless a person edited them since.
+        """
+        return await forget.restore(self._engine, self._scope(user_id, agent_id), identifier(note_id, "note_id"))
 
     async def history(
         self, note_id: str, *, user_id: str | None = None, agent_id: str | None = None

@@ -13,11 +13,10 @@ from memstrata.index.flags import flags_of
 from memstrata.index.units import Document
 from memstrata.ledger.documents import Key, Sources, documents_of, read_sources
 from memstrata.store.base import Db, Row
-from memstrata.store.kinds import NOTE, PAGE, TURN
+from memstrata.store.kinds import NOTE, PAGE, TURN, UNDONE_BIT
 from memstrata.text.names import name_key
 
 UNIT_NAMES = {NOTE: "note", PAGE: "page", TURN: "turn"}
-UNDONE_BIT = 4  # of turns.hidden: a turn that was undone before it was indexed never is
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +59,7 @@ def _rows(db: Db, table: str, key: Key) -> list[Row]:
 def _units(db: Db, key: Key, sources: Sources) -> Found:
     documents = {(document.kind, document.ref): document for document in documents_of(sources)}
     units = {(row["kind"], row["ref"]): row["no"] for row in _rows(db, "units", key)}
+    # What was undone before it was indexed never is.
     undone = {(TURN, row["no"]) for row in sources.turns if row["hidden"] & UNDONE_BIT}
     undone |= {(PAGE, row["no"]) for row in sources.pages if row["state"] == "undone"}
     for kind, ref in sorted(documents.keys() - units.keys() - undone):

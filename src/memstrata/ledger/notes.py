@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from memstrata.distil.commit import FORGOTTEN_BIT, add_names, hide_turn
+from memstrata.distil.commit import add_names
 from memstrata.distil.stages import embed_documents, writer_for
 from memstrata.engine import Engine
 from memstrata.errors import ConflictError, InputError, LimitError
@@ -18,13 +18,11 @@ from memstrata.index.units import document_of
 from memstrata.intake.arguments import flag, kind_of, kinds_of, words
 from memstrata.intake.characters import fault_in_text
 from memstrata.intake.messages import check_metadata
-from memstrata.journal.recorder import Recorder
 from memstrata.ledger.history import history_of
-from memstrata.ledger.purge import purge_notes
 from memstrata.recall.filters import compile_filter, note_fields
 from memstrata.store.base import Db
 from memstrata.store.read import key_of, note_by_id, notes_by_no
-from memstrata.store.rows import dump, to_us
+from memstrata.store.rows import dump
 from memstrata.text.keywords import keywords as keywords_in
 from memstrata.text.language import detect
 from memstrata.text.names import names as names_in
@@ -96,7 +94,7 @@ async def list_notes(
         found: list[Note] = []
         last = after
         while True:
-            rows = _numbers_after(db, scope, states, last)
+            rows = numbers_after(db, scope, states, last)
             notes = notes_by_no(db, key_of(scope), rows)
             for no in rows:
                 if fits(notes[no]):
@@ -110,7 +108,7 @@ async def list_notes(
     return await engine.store.read(read)
 
 
-def _numbers_after(db: Db, scope: Scope, states: Sequence[str], after: int) -> list[int]:
+def numbers_after(db: Db, scope: Scope, states: Sequence[str], after: int) -> list[int]:
     wall = "" if scope.agent is None else " AND agent IN ('', ?)"
     rows = db.all(
         f"SELECT no FROM notes WHERE tenant = ? AND owner = ? AND no > ? AND state IN ({', '.join('?' * len(states))})"
@@ -165,7 +163,7 @@ async def update(
             if note_by_id(db, scope, note_id).revision != old.revision:
                 return False
             rec = engine.record(db, scope, "update", operation=operation, now=now)
-            writer_for(engine, db, scope, rec.counter).put(embedded.document, embedded.vectors, old=document_of(old))
+            writer_for(engine, db, scope, rec.counter).put(embedded.document, embedded.vectors)
             rec.update("notes", (old.no,), _columns(engine, new))
             if new.names != old.names:
                 rec.db.run("DELETE FROM names WHERE tenant = ? AND owner = ? AND note = ?", (*rec.key, old.no))
@@ -274,127 +272,6 @@ async def pin(engine: Engine, scope: Scope, note_id: str, *, pinned: bool) -> No
 
     await engine.store.write(write)
     return await get(engine, scope, note_id)
-
-
-# forget and restore ---------------------------------------------------------------------------------------------------
-
-
-async def forget(
-    engine: Engine,
-    scope: Scope,
-    note_id: str | None,
-    *,
-    filters: Mapping[str, Any] | None = None,
-    hard: bool = False,
-) -> Receipt:
-    if (note_id is None) == (filters is None):
-        raise InputError("forget takes either a note id or filters; to remove a whole subject use erase")
-    check = compile_filter(filters)
-    flag(hard, "hard")
-    operation, now = engine.operation_id(), engine.now()
-
-    def write(db: Db) -> Receipt:
-        if note_id is not None:
-            notes = [note_by_id(db, scope, note_id, own=True)]
-        else:
-            notes = _matching(db, scope, check)
-        rec = engine.record(db, scope, "forget", operation=operation, now=now)
-        numbers = [note.no for note in notes]
-        # Those that are gone already keep their time; one that was undone is not to come back by `restore`.
-        fresh = [note.no for note in notes if note.state not in ("removed", "undone")]
-        for no in fresh:
-            rec.update("notes", (no,), {"state": "removed", "closed_at": to_us(now)})
-            for turn in _turns_of(rec, no):
-                hide_turn(rec, turn, FORGOTTEN_BIT)
-        counts = {"forgotten": len(fresh)}
-        if hard:
-            counts["purged"] = purge_notes(engine, rec, numbers)
-        receipt = Receipt(operation, "forget", now, counts=counts)
-        rec.finish({"notes": numbers, "hard": hard}, receipt)
-        return receipt
-
-    return await engine.store.write(write)
-
-
-def _matching(db: Db, scope: Scope, check: Any) -> list[Note]:
-    """The notes that a filter fits, whatever their state but gone already; of an agent, only its own."""
-    found: list[Note] = []
-    last = 0
-    while numbers := _numbers_after(db, scope, ("current", "superseded", "forgotten"), last):
-        notes = notes_by_no(db, key_of(scope), numbers)
-        mine = [notes[no] for no in numbers if scope.agent in (None, notes[no].agent)]
-        found += [note for note in mine if check(note_fields(note))]
-        last = numbers[-1]
-    return found
-
-
-def _turns_of(rec: Recorder, note: int) -> list[int]:
-    rows = rec.db.all("SELECT turn FROM evidence WHERE tenant = ? AND owner = ? AND note = ?", (*rec.key, note))
-    return [row["turn"] for row in rows]
-
-
-async def restore(engine: Engine, scope: Scope, note_id: str) -> Note:
-    operation, now = engine.operation_id(), engine.now()
-
-    def write(db: Db) -> None:
-        note = note_by_id(db, scope, note_id, own=True)
-        if note.state not in ("forgotten", "removed"):
-            raise ConflictError(f"note {note_id} is {note.state}: only a forgotten note can be restored")
-        rec = engine.record(db, scope, "restore", operation=operation, now=now)
-        rec.update(
-            "notes",
-            (note.no,),
-            {
-                "state": "superseded" if _is_superseded(db, scope, note) else "current",
-                "closed_at": None,
-                "last_access": to_us(now),
-                "forgets_at": forgets_us(now, note.kind, note.pinned, engine.settings),
-            },
-        )
-        for turn in _turns_of(rec, note.no):
-            others = rec.db.one(
-                "SELECT 1 FROM evidence e JOIN notes n ON n.tenant = e.tenant AND n.owner = e.owner AND n.no = e.note"
-                " WHERE e.tenant = ? AND e.owner = ? AND e.turn = ? AND n.state = 'removed'",
-                (*rec.key, turn),
-            )
-            if others is None:
-                hide_turn(rec, turn, FORGOTTEN_BIT, hide=False)
-        _supersede_older(rec, note.no)
-        rec.finish({"note": note_id}, Receipt(operation, "restore", now, counts={"restored": 1}))
-
-    await engine.store.write(write)
-    return await get(engine, scope, note_id)
-
-
-def _is_superseded(db: Db, scope: Scope, note: Note) -> bool:
-    """Whether a note that is there took its place, or the place of the one that did."""
-    successor = note.superseded_by
-    while successor is not None:
-        row = db.one(
-            "SELECT state, superseded_by FROM notes WHERE tenant = ? AND owner = ? AND id = ?",
-            (*key_of(scope), successor),
-        )
-        if row is None:
-            return False
-        if row["state"] in ("current", "superseded"):
-            return True
-        successor = row["superseded_by"]
-    return False
-
-
-def _supersede_older(rec: Recorder, note: int) -> None:
-    """What this note had superseded, and was restored while it was away, gives way to it again."""
-    rows = rec.db.all(
-        "SELECT n.no, n.state FROM links l"
-        " JOIN notes n ON n.tenant = l.tenant AND n.owner = l.owner AND n.no = l.target"
-        " WHERE l.tenant = ? AND l.owner = ? AND l.source = ? AND l.type = 'supersedes'",
-        (*rec.key, note),
-    )
-    for row in rows:
-        if row["state"] == "current":
-            rec.update("notes", (row["no"],), {"state": "superseded"})
-        elif row["state"] in ("forgotten", "removed"):
-            _supersede_older(rec, row["no"])
 
 
 # history --------------------------------------------------------------------------------------------------------------

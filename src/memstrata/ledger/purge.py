@@ -2,33 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from datetime import datetime
 
 import orjson
 
+from memstrata.distil.commit import Embedded
 from memstrata.distil.stages import writer_for
 from memstrata.engine import Engine
-from memstrata.index.units import document_of
 from memstrata.journal.recorder import Recorder
+from memstrata.ledger.clean_log import clean_log
+from memstrata.ledger.traces import Traces, embed_traces, find_traces, take_out_unlogged
 from memstrata.store.base import Db
+from memstrata.store.kinds import NOTE
 from memstrata.store.read import notes_by_no, select_in
 from memstrata.store.rows import dump, to_us
-from memstrata.types import Receipt, Scope
+from memstrata.types import Note, Receipt, Scope
 
 BATCH = 200  # notes in one transaction
 CLOSED = ("forgotten", "removed", "undone")  # states of a note that is out of everything
 
 
-def purge_notes(engine: Engine, rec: Recorder, numbers: Iterable[int]) -> int:
+def purge_notes(
+    engine: Engine, rec: Recorder, notes: Sequence[Note], traces: Traces, embedded: Sequence[Embedded]
+) -> int:
     """Delete notes, their units, names, evidence, links, decisions and what the log says of them.
 
-    Returns how many. The operations that had closed them can no longer be undone.
+    What other rows hold of their words (`traces`, with the vectors of what changes) goes too. Returns how many. The
+    operations that had closed them can no longer be undone.
     """
-    notes = notes_by_no(rec.db, rec.key, numbers)
+    take_out_unlogged(engine, rec, traces, embedded)
+    clean_log(rec, traces, notes)
     writer = writer_for(engine, rec.db, rec.scope, rec.counter)
-    for no, note in notes.items():
-        writer.drop(document_of(note))
+    for note in notes:
+        no = note.no
+        writer.drop(NOTE, note.no)
         links = rec.db.all(
             "SELECT source, target, type FROM links WHERE tenant = ? AND owner = ? AND (source = ? OR target = ?)",
             (*rec.key, no, no),
@@ -39,7 +47,8 @@ def purge_notes(engine: Engine, rec: Recorder, numbers: Iterable[int]) -> int:
             rec.db.run(f"DELETE FROM links WHERE tenant = ? AND owner = ? AND {end} = ?", (*rec.key, no))
         for table, column in (("names", "note"), ("evidence", "note"), ("served", "note")):
             rec.db.run(f"DELETE FROM {table} WHERE tenant = ? AND owner = ? AND {column} = ?", (*rec.key, no))
-        rec.db.run("DELETE FROM decisions WHERE tenant = ? AND owner = ? AND note = ?", (*rec.key, note.id))
+        _forget_decisions(rec, note.id)
+        _forget_tags(rec, no)
         rec.db.run(
             "UPDATE operations SET payload = '{\"purged\":true}' WHERE tenant = ? AND owner = ? AND verb = 'update'"
             " AND id IN (SELECT op FROM changes WHERE tenant = ? AND owner = ? AND tbl = 'notes' AND ref = ?)",
@@ -52,6 +61,39 @@ def purge_notes(engine: Engine, rec: Recorder, numbers: Iterable[int]) -> int:
         rec.notes_touched = True
         rec.counter.purged += len(notes)
     return len(notes)
+
+
+def _forget_decisions(rec: Recorder, note: str) -> None:
+    """The decisions that made or met the note, that which its user took back to have it, and what was said of them."""
+    rows = rec.db.all(
+        "SELECT id FROM decisions WHERE tenant = ? AND owner = ? AND note = ?"
+        " UNION SELECT decision FROM feedback WHERE tenant = ? AND owner = ? AND note = ?",
+        (*rec.key, note, *rec.key, note),
+    )
+    for row in rows:
+        rec.db.run(
+            "UPDATE operations SET payload = '{\"purged\":true}' WHERE tenant = ? AND owner = ? AND verb = 'feedback'"
+            " AND id IN (SELECT op FROM changes WHERE tenant = ? AND owner = ? AND tbl = 'feedback' AND ref = ?)",
+            (*rec.key, *rec.key, row["id"]),
+        )
+        _forget_changes(rec, "feedback", row["id"])
+        rec.db.run("DELETE FROM feedback WHERE tenant = ? AND owner = ? AND decision = ?", (*rec.key, row["id"]))
+        rec.db.run("DELETE FROM decisions WHERE tenant = ? AND owner = ? AND id = ?", (*rec.key, row["id"]))
+
+
+def _forget_tags(rec: Recorder, no: int) -> None:
+    """The tags that a `remember` was given lie in its payload too."""
+    row = rec.db.one(
+        "SELECT o.id, o.payload FROM notes n"
+        " JOIN operations o ON o.tenant = n.tenant AND o.owner = n.owner AND o.id = n.op"
+        " WHERE n.tenant = ? AND n.owner = ? AND n.no = ? AND o.verb = 'remember'",
+        (*rec.key, no),
+    )
+    if row is not None:
+        rec.db.run(
+            "UPDATE operations SET payload = ? WHERE tenant = ? AND owner = ? AND id = ?",
+            (dump({**orjson.loads(row["payload"]), "tags": []}), *rec.key, row["id"]),
+        )
 
 
 def _seal(rec: Recorder, no: int) -> None:
@@ -98,8 +140,7 @@ async def purge_some(engine: Engine, owner: str, numbers: list[int], before: dat
     scope = Scope(tenant, name, None) if kind == "u" else Scope(tenant, None, name)
     operation, now = engine.operation_id(), engine.now()
 
-    def write(db: Db) -> int:
-        rec = engine.record(db, scope, "purge", operation=operation, now=now)
+    def read(db: Db) -> tuple[list[Note], Traces]:
         closed = select_in(
             db,
             "SELECT no FROM notes WHERE tenant = ? AND owner = ? AND state IN ('forgotten', 'removed', 'undone')"
@@ -107,8 +148,22 @@ async def purge_some(engine: Engine, owner: str, numbers: list[int], before: dat
             (tenant, owner, to_us(before)),
             numbers,
         )
-        count = purge_notes(engine, rec, [row["no"] for row in closed])
-        rec.finish({"notes": count}, Receipt(operation, "purge", now, counts={"purged": count}))
-        return count
+        notes = list(notes_by_no(db, (tenant, owner), [row["no"] for row in closed]).values())
+        return notes, find_traces(db, (tenant, owner), notes, forgetting=False, purging=True)
 
-    return await engine.store.write(write)
+    while True:
+        _, planned = await engine.store.read(read)
+        embedded = await embed_traces(engine, planned)
+
+        def write(db: Db, planned: Traces = planned, embedded: Sequence[Embedded] = embedded) -> int | None:
+            notes, traces = read(db)
+            if traces.state != planned.state:
+                return None  # their neighbours changed meanwhile: look again
+            rec = engine.record(db, scope, "purge", operation=operation, now=now)
+            count = purge_notes(engine, rec, notes, traces, embedded)
+            rec.finish({"notes": count}, Receipt(operation, "purge", now, counts={"purged": count}))
+            return count
+
+        count = await engine.store.write(write)
+        if count is not None:
+            return count

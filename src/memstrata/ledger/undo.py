@@ -20,12 +20,12 @@ from memstrata.errors import UndoError
 from memstrata.index.units import document_of
 from memstrata.journal.recorder import Recorder
 from memstrata.store.base import Db, Row
+from memstrata.store.kinds import UNDONE_BIT
 from memstrata.store.read import Key, key_of, notes_by_no, operation_row
 from memstrata.store.rows import dump, from_us, to_us
 from memstrata.tiers.fade import forgets_us
 from memstrata.types import Note, Receipt, Scope
 
-UNDONE_BIT = 4  # of turns.hidden
 FINAL = ("erase", "purge", "touch", "page")  # verbs that cannot be undone: "page" makes a summary, which is derived
 TEXTS = ("content", "context", "keywords", "tags")
 FADING = frozenset({"last_access", "rate", "pinned", "forgets_at"})  # columns that decide when a note is forgotten

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import datetime
 from functools import lru_cache
 
 from memstrata.text.scripts import UNSPACED, has_unspaced
@@ -17,6 +18,8 @@ MOST_TAGS = 8
 NEW_TAGS = 2  # tags gained from one newer note
 KNOWN = 0.8  # share of a piece's content words that the context has, from which the piece adds nothing
 SEPARATOR = " | "
+# The opening of a context as `extract.candidates` writes it: what was said just before, quoted, and the day.
+_REMARK = re.compile(r'(?:[^"]*: )?"(?P<said>.+?)" · (?P<day>\d{4}-\d\d-\d\d)(?= \| |$)', re.DOTALL)
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 
 
@@ -49,9 +52,56 @@ def evolve(older: Note, newer: Note) -> Evolution | None:
 def _extended(older: Note, newer: Note) -> str:
     if older.context.count(SEPARATOR) >= MOST_ADDITIONS or _known(newer.content, older):
         return older.context
-    piece = f"{newer.said_at:%Y-%m-%d}: {_cut(newer.content)}"
+    piece = piece_of(newer.content, newer.said_at)
     extended = f"{older.context}{SEPARATOR}{piece}" if older.context else piece
     return extended if size(extended) <= 1.0 else older.context
+
+
+def piece_of(statement: str, said_at: datetime) -> str:
+    """What a note adds to the context of an older one: its statement, cut to some 18 words, with its date."""
+    return f"{said_at:%Y-%m-%d}: {_cut(statement)}"
+
+
+def without_piece(context: str, piece: str) -> str:
+    """A context without a piece that it gained; whole pieces only, other words stay as they are.
+
+    >>> without_piece("2026-05-01 | 2026-05-03: She likes it. | 2026-05-04: So do I.", "2026-05-03: She likes it.")
+    '2026-05-01 | 2026-05-04: So do I.'
+    """
+    framed = f"{SEPARATOR}{context}{SEPARATOR}".replace(f"{SEPARATOR}{piece}{SEPARATOR}", SEPARATOR)
+    return framed[len(SEPARATOR) : -len(SEPARATOR)]
+
+
+def without_remark(context: str, statement: str) -> str:
+    """A context whose opening remark quotes this statement, or a part of it, without the quotation: its day stays.
+
+    >>> without_remark('Ana: "I moved to Porto." · 2026-05-01', "Ana: I moved to Porto. It is warm here.")
+    '2026-05-01'
+    """
+    found = _REMARK.match(context)
+    if found is None or found["said"] not in statement:
+        return context
+    return context[found.start("day") :]
+
+
+def with_pieces_back(context: str, before: str, after: str) -> str:
+    """A context with what `before` had and `after` has not, each piece at its old place, as far as the bound allows.
+
+    `after` is `before` without some pieces, or without its remark; other pieces may have come or gone since then.
+    """
+    mine, kept = context.split(SEPARATOR), after.split(SEPARATOR)
+    opening = before.split(SEPARATOR)[0]
+    if mine[0] == kept[0] != opening and opening.endswith(kept[0]):
+        mine[0] = opening  # the remark
+    place = 0
+    for piece in before.split(SEPARATOR):
+        if piece in mine:
+            place = mine.index(piece) + 1
+        elif piece not in kept:
+            mine.insert(place, piece)
+            place += 1
+    whole = SEPARATOR.join(piece for piece in mine if piece)
+    return whole if size(whole) <= 1.0 else context
 
 
 def _known(statement: str, older: Note) -> bool:

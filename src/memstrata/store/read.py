@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import replace
 
 import orjson
 
 from memstrata.errors import NotFoundError
 from memstrata.store.base import Db, Row
+from memstrata.store.kinds import FORGOTTEN_BIT
 from memstrata.store.rows import EVIDENCE_COLUMNS, evidence_of_row, from_us, note_of, turn_of
 from memstrata.types import Evidence, Link, LinkType, Note, Scope, Turn
 
@@ -40,13 +42,13 @@ def turns_by_no(db: Db, key: Key, numbers: Iterable[int]) -> dict[int, Turn]:
 
 
 def turns_of_page(db: Db, key: Key, agent: str, session: str, first: int, last: int) -> list[Turn]:
-    """The turns of a session from one position to another."""
+    """The turns of a session from one position to another. What its user forgot is no source of anything new."""
     rows = db.all(
         "SELECT * FROM turns WHERE tenant = ? AND owner = ? AND agent = ? AND session = ? AND position BETWEEN ? AND ?"
         " ORDER BY position",
         (*key, agent, session, first, last),
     )
-    return [turn_of(row) for row in rows]
+    return [replace(turn_of(row), is_source=False) if row["hidden"] & FORGOTTEN_BIT else turn_of(row) for row in rows]
 
 
 def notes_by_no(db: Db, key: Key, numbers: Iterable[int], *, texts: bool = True) -> dict[int, Note]:
