@@ -12,11 +12,11 @@ ROOT = Path(__file__).parent.parent
 
 
 def cli() -> str:
-    from memstrata.cli.app import app, evaluations
+    from memstrata.cli.app import admissions, app, evaluations
 
     runner = CliRunner()
     lines = ["# The command", "", "Made from `--help`; a test keeps it equal.", ""]
-    for group, path in ((app, ()), (evaluations, ("eval",))):
+    for group, path in ((app, ()), (admissions, ("admission",)), (evaluations, ("eval",))):
         for command in group.registered_commands:
             name = command.name or str(getattr(command.callback, "__name__", ""))
             shown = runner.invoke(app, [*path, name, "--help"], env={"COLUMNS": "100", "TERM": "dumb"})

@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src/memstrata"
-SOURCES = [PACKAGE / "face" / f"{name}.py" for name in ("intake", "recall", "notes", "log", "upkeep")]
+SOURCES = [PACKAGE / "face" / f"{name}.py" for name in ("intake", "recall", "notes", "log", "decisions", "upkeep")]
 TARGET = PACKAGE / "memory.py"
 
 HEAD = '''"""The sync face, made from the async one by tools/make_sync.py: do not edit.
@@ -31,14 +31,17 @@ from memstrata.async_memory import AsyncMemory
 from memstrata.clock import Clock
 from memstrata.embed import Embedder
 from memstrata.errors import ClosedError
+from memstrata.gate.policy import Policy
 from memstrata.ledger.check import Disagreement
+from memstrata.ledger.decisions import PolicyReplay
 from memstrata.ledger.reindex import Progress
+from memstrata.llm import LLM
 from memstrata.settings import Settings
 from memstrata.store.base import Store
-from memstrata.llm import LLM
 from memstrata.types import (
     Context,
     ContextStrategy,
+    Decision,
     Erasure,
     Explanation,
     Kind,

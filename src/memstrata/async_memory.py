@@ -5,6 +5,7 @@ Each method checks its arguments, hands them to the stage that does the work, an
 
 from __future__ import annotations
 
+from memstrata.face.decisions import MemoryDecisions
 from memstrata.face.intake import MemoryIn
 from memstrata.face.log import MemoryLog
 from memstrata.face.notes import MemoryNotes
@@ -12,7 +13,7 @@ from memstrata.face.recall import MemoryOut
 from memstrata.face.upkeep import MemoryUpkeep
 
 
-class AsyncMemory(MemoryIn, MemoryOut, MemoryNotes, MemoryLog, MemoryUpkeep):
+class AsyncMemory(MemoryIn, MemoryOut, MemoryNotes, MemoryLog, MemoryDecisions, MemoryUpkeep):
     """Long-term memory in one file.
 
     Args:

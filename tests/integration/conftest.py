@@ -95,12 +95,24 @@ def live(memory: Memory, clock: SetClock) -> None:
     clock.advance(minutes=5)
     memory.restore(notes[3].id, user_id="ana")
     memory.undo(undone.operation, user_id="ana")
+    judge(memory, notes[4].id)
     memory.add("I may buy a boat.", user_id="ana", session_id="later")
     memory.flush()
     clock.advance(days=20)
     memory.recall("tea and trips", user_id="ana")
     memory.maintain()
     memory.add("Left in the hot tier, and not indexed yet.", user_id="ana", session_id="later")
+
+
+def judge(memory: Memory, note: str) -> None:
+    """Say of a note that it is wrong, then that it is right after all; take in what the gate kept out."""
+    memory.feedback(note, False, user_id="ana", reason="wrong")
+    memory.feedback(note, True, user_id="ana")
+    scratch = memory.remember("Haha, wow!", user_id="ana", session_id="ja").candidates[0]
+    assert scratch.outcome == "rejected"
+    accepted = memory.feedback(scratch.decision, True, user_id="ana", reason="面白い")
+    assert accepted.candidates[0].outcome == "admitted"
+    memory.undo(memory.feedback(scratch.decision, False, user_id="ana").operation, user_id="ana")
 
 
 def answers(memory: Memory) -> list[tuple[str, str, float]]:

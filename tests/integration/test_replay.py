@@ -39,6 +39,7 @@ def test_every_verb_repeats_itself(rate: float | None, past: SimpleNamespace) ->
         past.live(memory, clock)
         first, second, counts = replayed(memory)
     verbs = {"add", "remember", "end_session", "page", "distill", "touch", "update", "pin", "forget", "restore", "undo"}
+    verbs.add("feedback")
     for verb in verbs | ({"sweep"} if rate else set()):
         assert f'"verb":"{verb}"'.encode() in first
     assert first.splitlines() == second.splitlines()

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from memstrata._version import __version__
-from memstrata.cli import notes, turns, upkeep
+from memstrata.cli import decisions, evaluation, notes, turns, upkeep
 from memstrata.cli.audit import audit
 
 COMMANDS: Mapping[str, tuple[Callable[..., None], ...]] = {
@@ -16,6 +16,7 @@ COMMANDS: Mapping[str, tuple[Callable[..., None], ...]] = {
     "Out": (turns.recall, turns.context, turns.profile, upkeep.export),
     "Notes": (notes.list_, notes.show, notes.history, notes.update, notes.pin, notes.forget, notes.restore),
     "Reasons and ways back": (notes.explain, notes.receipt, notes.undo, notes.erase),
+    "The gate": (decisions.review, decisions.feedback),
     "Upkeep": (
         upkeep.maintain,
         upkeep.distil,
@@ -28,6 +29,14 @@ COMMANDS: Mapping[str, tuple[Callable[..., None], ...]] = {
     "See it work": (upkeep.demo, audit),
 }
 
+EVALUATIONS: tuple[Callable[..., None], ...] = (
+    *map(evaluation.benchmark_command, evaluation.BENCHMARKS),
+    evaluation.table,
+    evaluation.sweep,
+    evaluation.compare,
+)
+ADMISSION: tuple[Callable[..., None], ...] = (decisions.replay, decisions.export_)
+
 app = typer.Typer(
     name="memstrata",
     no_args_is_help=True,
@@ -38,6 +47,8 @@ app = typer.Typer(
     help="Long-term memory for LLM agents that layers, gates and links what it keeps.",
 )
 evaluations = typer.Typer(no_args_is_help=True, help="Measure recall on public data, in its own definitions.")
+
+admissions = typer.Typer(no_args_is_help=True, help="The gate: other policies, and labels to fit one on.")
 
 
 def _version(wanted: bool) -> None:
@@ -60,5 +71,9 @@ for panel, functions in COMMANDS.items():
     for function in functions:
         name = function.__name__.rstrip("_").replace("_", "-")
         app.command(name, rich_help_panel=panel)(function)
-evaluations.command("locomo")(upkeep.locomo)
+for measure in EVALUATIONS:
+    evaluations.command(measure.__name__)(measure)
+for measure in ADMISSION:
+    admissions.command(measure.__name__.rstrip("_"))(measure)
 app.add_typer(evaluations, name="eval", rich_help_panel="See it work")
+app.add_typer(admissions, name="admission", rich_help_panel="The gate")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memstrata.cli.common import bar
+from memstrata.cli.common import bar, emit
 from memstrata.cli.options import Json, Now
 
 if TYPE_CHECKING:
@@ -44,19 +44,13 @@ def audit(
     """
     from memstrata.audit.report import as_dict
     from memstrata.audit.report import audit as audited
-    from memstrata.cli.show import as_json
 
     at = datetime.now(UTC) if now is None else _time(now)
     with bar("reading") as progress:
         found = audited(file, now=at, examples=examples, embed=_embed(near), progress=progress)
     if html is not None:
         html.write_text(page(found), encoding="utf-8")
-    if json:
-        as_json(as_dict(found))
-    else:
-        from rich.console import Console
-
-        Console(highlight=False).print(view(found))
+    emit(as_dict(found) if json else found, json, view)
 
 
 def _time(text: str) -> datetime:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from memstrata.errors import StoreError
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
 
     from memstrata.memory import Memory
 
@@ -72,11 +72,11 @@ def bar(what: str) -> Iterator[Progress]:
         yield lambda step, done, total: bars.update(task, description=step, completed=done, total=total)
 
 
-def emit(result: Any, json: bool) -> None:
-    """Print a result to standard output."""
+def emit(result: Any, json: bool, view: Callable[[Any], RenderableType] | None = None) -> None:
+    """Print a result to standard output; `view` makes of it what is shown, where `show` does not know it."""
     from memstrata.cli import show
 
     if json:
         show.as_json(result)
     else:
-        show.as_tables(result)
+        show.as_tables(result, view=view)

@@ -15,7 +15,9 @@ from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from memstrata.cli.parts import add_row, beside, dim, new_table
+from memstrata.gate.policy import SIGNALS
 from memstrata.ledger.check import Disagreement
+from memstrata.ledger.explain import because
 from memstrata.store.rows import dump
 from memstrata.types import (
     Context,
@@ -32,7 +34,7 @@ from memstrata.types import (
     Revision,
 )
 
-BAR = 20  # characters of a signal at 1
+BAR = 10  # characters of a signal at 1
 COLOURS = {
     "admitted": "green",
     "admitted_superseding": "cyan",
@@ -59,9 +61,11 @@ def as_json(result: Any) -> None:
     print(orjson.dumps(orjson.loads(dump(result)), option=orjson.OPT_INDENT_2).decode())
 
 
-def as_tables(result: Any, console: Console | None = None) -> None:
+def as_tables(
+    result: Any, console: Console | None = None, *, view: Callable[[Any], RenderableType] | None = None
+) -> None:
     """A result for reading."""
-    (console or Console(highlight=False)).print(render(result))
+    (console or Console(highlight=False)).print((view or render)(result))
 
 
 def render(result: Any) -> RenderableType:
@@ -251,14 +255,16 @@ def signals(decision: Decision) -> RenderableType:
     """The five signals as bars, with their weights, and the score against the threshold."""
     if decision.signals is None:
         return dim("a duplicate is not scored")
-    table = new_table("signal", "value", "", "weight")
-    names = ("utility", "confidence", "novelty", "recency", "type prior")
-    for name, value, weight in zip(names, decision.signals.as_tuple(), decision.weights, strict=True):
-        add_row(table, name, f"{value:.2f}", Text("█" * round(BAR * value), style="blue"), f"{weight:.2f}")
+    table = new_table("signal", "value", "", "weight", "from")
+    reasons = because(decision)
+    for name, value, weight in zip(SIGNALS, decision.signals.as_tuple(), decision.weights, strict=True):
+        bar = Text("█" * round(BAR * value), style="blue")
+        add_row(table, name.replace("_", " "), f"{value:.2f}", bar, f"{weight:.2f}", reasons[name])
     if decision.score is not None:
         passed = decision.score >= decision.theta
         bar = Text("█" * round(BAR * decision.score), style="green" if passed else "red")
-        add_row(table, "score", f"{decision.score:.2f}", bar, f"{'≥' if passed else '<'} {decision.theta:.2f}")
+        mark = f"{'≥' if passed else '<'} {decision.theta:.2f}"
+        add_row(table, "score", f"{decision.score:.2f}", bar, mark, f"margin {decision.margin:+.3f}")
     return table
 
 

@@ -6,7 +6,7 @@ from memstrata.engine import Engine
 from memstrata.errors import NotFoundError
 from memstrata.ledger.history import history_of
 from memstrata.ledger.notes import with_weight
-from memstrata.store.base import Db
+from memstrata.store.base import Db, Row
 from memstrata.store.read import key_of, note_by_id
 from memstrata.store.rows import decision_of
 from memstrata.types import Decision, Explanation, Note, Scope
@@ -40,7 +40,8 @@ async def explain(engine: Engine, scope: Scope, item: str) -> Explanation:
             decision, undone = _decision(db, scope, note.decision)
         history = history_of(db, scope, note) if note is not None else ()
         shown = with_weight(engine, note) if note is not None else None
-        return Explanation(sentence(decision, note, undone=undone), decision, shown, history)
+        said = sentence(decision, note, undone=undone) + _judged(_feedback_on(db, scope, decision))
+        return Explanation(said, decision, shown, history)
 
     return await engine.store.read(read)
 
@@ -65,6 +66,40 @@ def _note_of(db: Db, scope: Scope, decision: Decision) -> Note | None:
         return note_by_id(db, scope, decision.note)
     except NotFoundError:
         return None  # purged since
+
+
+def _feedback_on(db: Db, scope: Scope, decision: Decision) -> Row | None:
+    """What was said of the decision, or of the one whose turning round it is."""
+    of = decision.computed_from.get("accepted") or decision.id
+    sql = "SELECT accept, reason FROM feedback WHERE tenant = ? AND owner = ? AND decision = ?"
+    return db.one(sql, (*key_of(scope), decision.id)) or db.one(sql, (*key_of(scope), of))
+
+
+def _judged(said: Row | None) -> str:
+    if said is None:
+        return ""
+    verdict = " Its user said that this belongs here" if said["accept"] else " Its user said that this is wrong"
+    return f"{verdict}: {said['reason']}." if said["reason"] else f"{verdict}."
+
+
+def because(decision: Decision) -> dict[str, str]:
+    """What each signal was computed from, in a few words, by its name."""
+    facts, candidate = decision.computed_from, decision.candidate
+    cues = {name: ", ".join(found) for name, found in facts["cues"].items()}
+    believed = [f"{facts['support_from']}", f"said by {candidate.trust}"]
+    believed += [f"{name}: {cues.get(name, 'yes')}" for name in ("hedged", "hearsay") if getattr(candidate, name)]
+    believed += ["of the listener"] if facts["of_listener"] else []
+    believed += [f"{facts['agreeing']} other turns agree"] if facts["agreeing"] else []
+    near = "nothing is near" if facts["similarity"] is None else f"{facts['similarity']:.2f} to the nearest"
+    near += f", {facts['nearest']}" if facts["nearest"] is not None else ""
+    days, rate = facts["age_hours"] / 24, facts["in_force"]["rate"]
+    return {
+        "utility": str(facts["utility_from"]),
+        "confidence": ", ".join(believed),
+        "novelty": "a revision" if facts["relation"] == "revision" else near,
+        "recency": f"{days:.0f} days before the newest turn, {rate:g} a day",
+        "type_prior": candidate.kind + (f": {cues['kind']}" if "kind" in cues else ""),
+    }
 
 
 def sentence(decision: Decision, note: Note | None, *, undone: bool = False) -> str:

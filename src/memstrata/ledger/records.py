@@ -169,6 +169,12 @@ RECORDS: Sequence[Record] = (
         " decided_at:time",
     ),
     _record(
+        "feedback",
+        "feedback",
+        "decision",
+        "decision:text accept:flag reason:text? note:text? at:time op:text",
+    ),
+    _record(
         "operation",
         "operations",
         "seq",

@@ -233,7 +233,8 @@ def note_row(note: Note, *, rate: float, statement: str, forgets_at: int | None,
 def note_of(
     columns: Row, *, links: Sequence[Link] = (), evidence: Sequence[Evidence] = (), weight: float = 1.0
 ) -> Note:
-    row = dict(zip(columns.keys(), columns, strict=True))  # a database's row looks for each name among all of them
+    # A database's row looks for each name among all of them; the rows of an import are mappings already.
+    row = columns if isinstance(columns, dict) else dict(zip(columns.keys(), columns, strict=True))
     said_at = from_us(row["said_at"])
     # What was said and happened is in the zone of whoever said it, where "yesterday" is a day.
     zone = next((turn.at.tzinfo for turn in evidence if turn.at == said_at), UTC)
