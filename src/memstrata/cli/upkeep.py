@@ -1,4 +1,4 @@
-"""The commands about a whole store, with progress on standard error: maintain to eval, and the demo."""
+"""The commands about a whole store, with progress on standard error: maintain to check, and the demo."""
 
 from __future__ import annotations
 
@@ -108,32 +108,6 @@ def check(store: Store = DEFAULT_STORE, json: Json = False) -> None:
     emit({"disagreements": found}, json)
     if found:
         raise typer.Exit(1)
-
-
-def locomo(
-    path: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="A file of the LoCoMo schema.")],
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first conversations.")] = None,
-    keep: Annotated[Path | None, typer.Option(help="Keep the store that is made, here.")] = None,
-    embedder: Embedder = None,
-    json: Json = False,
-) -> None:
-    """Retrieval of evidence turns, beside BM25 in the same run."""
-    from rich.console import Console
-
-    from memstrata.evaluation.locomo import load_locomo
-    from memstrata.evaluation.report import print_report, to_json
-    from memstrata.evaluation.run import evaluate
-    from memstrata.memory import Memory
-
-    data = load_locomo(path)
-    if limit is not None:
-        data = data.first(limit)
-    shown = stderr().is_terminal
-    result = evaluate(data, lambda store: Memory(store, embedder=embedder), store=keep, progress=shown)
-    if json:
-        emit(to_json(result), json)
-    else:
-        print_report(result, Console(highlight=False))
 
 
 def demo() -> None:

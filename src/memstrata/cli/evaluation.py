@@ -1,0 +1,287 @@
+"""The commands that measure: one for each benchmark, and those over runs: table, sweep, replay, compare, report."""
+
+from __future__ import annotations
+
+import json as jsonlib
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memstrata.cli.common import emit, stderr
+from memstrata.cli.options import Embedder, Json
+from memstrata.errors import InputError
+
+if TYPE_CHECKING:
+    from memstrata.evaluation.benchmark import Benchmark
+    from memstrata.evaluation.run import Evaluation, Options
+
+    Loader = Callable[[Path], Benchmark]
+
+File = Annotated[Path, typer.Argument(exists=True, help="The file, or for BEAM the folder of chats.")]
+Limit = Annotated[int | None, typer.Option(min=1, help="Only the first conversations.")]
+Out = Annotated[Path | None, typer.Option(help="The run folder; a run that was cut is gone on with.")]
+TableOut = Annotated[Path, typer.Option(help="The folder of the runs; what is done there is not done again.")]
+Cache = Annotated[Path | None, typer.Option(help="A folder of vectors, shared by runs with the same embedder.")]
+Jobs = Annotated[int, typer.Option(min=1, help="Processes.")]
+Keep = Annotated[Path | None, typer.Option(help="Keep the store that is made, here.")]
+Preset = Annotated[str | None, typer.Option(help="memstrata, memoryos, a-mem or a-mac.")]
+Set = Annotated[list[str] | None, typer.Option("--set", help="A setting, such as gamma=0.8; may repeat.")]
+Clock = Annotated[str, typer.Option(help="said: a clock moves with the sessions; now: all is taken in at once.")]
+Tokens = Annotated[int, typer.Option(min=1, help="The budget of a context.")]
+Seed = Annotated[int, typer.Option(help="Of the resampling and of samples.")]
+Names = Annotated[list[str] | None, typer.Option("--row", help="Only this row; may repeat.")]
+Runs = Annotated[list[Path], typer.Argument(exists=True, file_okay=False, help="Run folders.")]
+
+
+BENCHMARKS: Mapping[str, tuple[str, str, str]] = {  # command: module, loader, help
+    "locomo": ("locomo", "load_locomo", "Retrieval of evidence turns, beside BM25 in the same run."),
+    "beam": ("beam", "load_beam", "Retrieval of the messages that BEAM's questions name."),
+    "longmemeval": (
+        "longmemeval",
+        "load_longmemeval",
+        "Retrieval on LongMemEval, with its official figures over sessions and the user's turns.",
+    ),
+    "msc": (
+        "msc",
+        "load_msc",
+        "Multi-Session Chat: the turn behind each sentence that people wrote down, and the note made of it.",
+    ),
+    "jsonl": ("questions", "load_questions", "Your own conversations and questions (see docs/evaluation.md)."),
+}
+
+
+def benchmark_command(name: str) -> Callable[..., None]:
+    """The command of one of BENCHMARKS: they differ only in what they read."""
+    module, loader, shown = BENCHMARKS[name]
+
+    def command(
+        path: File,
+        limit: Limit = None,
+        out: Out = None,
+        cache: Cache = None,
+        jobs: Jobs = 1,
+        keep: Keep = None,
+        preset: Preset = None,
+        settings: Set = None,
+        clock: Clock = "now",
+        max_tokens: Tokens = 2500,
+        embedder: Embedder = None,
+        json: Json = False,
+    ) -> None:
+        load: Loader = getattr(import_module(f"memstrata.evaluation.{module}"), loader)
+        options = _options(cache, jobs, keep, clock, max_tokens, embedder)
+        _benchmark(_limited(load(path), limit), out, options, _settings(preset, settings), json)
+
+    command.__name__, command.__doc__ = name, shown
+    return command
+
+
+def table(
+    path: File,
+    out: TableOut,
+    rows: Names = None,
+    limit: Limit = None,
+    cache: Cache = None,
+    jobs: Jobs = 1,
+    clock: Clock = "said",
+    max_tokens: Tokens = 2500,
+    seed: Seed = 0,
+    embedder: Embedder = None,
+    json: Json = False,
+) -> None:
+    """Baselines, presets and ablations in one table: the same questions, the same embedder."""
+    from memstrata.evaluation.table import chosen, make_table
+
+    data = _limited(_load(path), limit)
+    options = _options(cache, jobs, None, clock, max_tokens, embedder)
+    lines = make_table(data, chosen(rows or ()), options, out, progress=stderr().is_terminal, seed=seed)
+    _print_rows([line.as_dict() for line in lines], json)
+
+
+def sweep(
+    path: File,
+    out: TableOut,
+    over: Annotated[
+        list[str] | None, typer.Option(help="A setting and its values, such as alpha=0.8,0.9; may repeat.")
+    ] = None,
+    preset: Preset = None,
+    settings: Set = None,
+    limit: Limit = None,
+    cache: Cache = None,
+    jobs: Jobs = 1,
+    clock: Clock = "said",
+    max_tokens: Tokens = 2500,
+    seed: Seed = 0,
+    embedder: Embedder = None,
+    json: Json = False,
+) -> None:
+    """One setting at a time over its values: K, alpha, lambda, gamma, beta and k, or those given."""
+    from memstrata.evaluation.table import SWEEPS, make_table, swept
+
+    data = _limited(_load(path), limit)
+    systems = swept(_values(over) if over else SWEEPS, _settings(preset, settings))
+    options = _options(cache, jobs, None, clock, max_tokens, embedder)
+    lines = make_table(data, systems, options, out, progress=stderr().is_terminal, seed=seed)
+    _print_rows([line.as_dict() for line in lines], json)
+
+
+def compare(
+    first: Annotated[Path, typer.Argument(exists=True, file_okay=False, help="A run folder.")],
+    second: Annotated[Path, typer.Argument(exists=True, file_okay=False, help="Another.")],
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Two runs question by question: differences with paired bootstrap intervals."""
+    from dataclasses import asdict
+
+    from memstrata.evaluation.compare import compare as compared
+    from memstrata.evaluation.folder import RunFolder
+
+    one, other = ([a for each in RunFolder(path).outcomes() for a in each.answered] for path in (first, second))
+    found = compared(one, other, seed=seed)
+    if json:
+        emit([asdict(each) for each in found], json)
+        return
+    rows = [
+        {
+            "figure": each.figure,
+            "n": each.n,
+            first.name: each.first,
+            second.name: each.second,
+            "difference": each.difference.mean,
+            "low": each.difference.low,
+            "high": each.difference.high,
+            "p": each.p,
+        }
+        for each in found
+    ]
+    _print_rows(rows, json)
+
+
+def _options(
+    cache: Path | None, jobs: int, keep: Path | None, clock: str, max_tokens: int, embedder: str | None
+) -> Options:
+    from memstrata.evaluation.run import Options
+
+    if clock not in ("said", "now"):
+        raise typer.BadParameter(f"{clock!r} is neither said nor now", param_hint="--clock")
+    if keep is not None and keep.exists():
+        raise InputError(f"{keep}: exists; the evaluation needs a new store")
+    return Options(
+        embedder=embedder or "minilm",
+        cache=cache,
+        clock="said" if clock == "said" else "now",
+        max_tokens=max_tokens,
+        jobs=jobs,
+        store=keep,
+    )
+
+
+def _settings(preset: str | None, given: list[str] | None) -> dict[str, Any]:
+    """Settings from "name=value"; a value is read as JSON where it is some, and commas make a list of legs."""
+    found: dict[str, Any] = {} if preset is None else {"preset": preset}
+    for each in given or ():
+        name, equals, text = each.partition("=")
+        if not equals:
+            raise typer.BadParameter(f"{each!r} is not written as name=value", param_hint="--set")
+        found[name] = text.split(",") if name == "legs" else _json_or_text(text)
+    return found
+
+
+def _json_or_text(text: str) -> Any:
+    try:
+        return jsonlib.loads(text)
+    except ValueError:
+        return text
+
+
+def _values(over: list[str]) -> dict[str, list[float]]:
+    found: dict[str, list[float]] = {}
+    for each in over:
+        name, _, values = each.partition("=")
+        try:
+            found[name] = [float(value) for value in values.split(",")]
+        except ValueError as error:
+            raise typer.BadParameter(f"{each!r} is not written as alpha=0.8,0.9", param_hint="--over") from error
+    return found
+
+
+def _load(path: Path) -> Benchmark:
+    """A benchmark of whichever schema: a folder is BEAM's, .jsonl a user's own or chains, .json LoCoMo's or
+    LongMemEval's."""
+    from memstrata.evaluation.beam import load_beam
+    from memstrata.evaluation.locomo import load_locomo
+    from memstrata.evaluation.longmemeval import load_longmemeval
+    from memstrata.evaluation.msc import load_msc
+    from memstrata.evaluation.questions import load_questions
+    from memstrata.evaluation.schema import read_json, read_lines
+
+    if path.is_dir():
+        return load_beam(path)
+    if ".jsonl" in path.suffixes:
+        _, first = next(read_lines(path), ("", {}))
+        return load_msc(path) if "initial_data_id" in first else load_questions(path)
+    data = read_json(path)
+    official = isinstance(data, list) and data and isinstance(data[0], dict) and "haystack_sessions" in data[0]
+    return load_longmemeval(path) if official else load_locomo(path)
+
+
+def _limited(data: Benchmark, limit: int | None) -> Benchmark:
+    return data if limit is None else data.first(limit)
+
+
+def _benchmark(data: Benchmark, out: Path | None, options: Options, settings: Mapping[str, Any], json: bool) -> None:
+    """Run one benchmark under some settings and print its figures."""
+    from rich.console import Console
+
+    from memstrata.evaluation.folder import RunFolder
+    from memstrata.evaluation.report import print_report, to_json
+    from memstrata.evaluation.run import run_system
+    from memstrata.evaluation.systems import System
+
+    name = ", ".join(f"{key}={value}" for key, value in settings.items()) or "memstrata"
+    with _folder(out) as folder:
+        result: Evaluation = run_system(
+            data,
+            System(name, settings),
+            options,
+            RunFolder(folder),
+            progress=stderr().is_terminal,
+        )
+        if json:
+            emit(to_json(result), json)
+        else:
+            print_report(result, Console(highlight=False))
+
+
+@contextmanager
+def _folder(out: Path | None) -> Iterator[Path]:
+    """The folder that is given, or one that is gone afterwards."""
+    if out is not None:
+        yield out
+        return
+    with tempfile.TemporaryDirectory(prefix="memstrata-eval-") as scratch:
+        yield Path(scratch)
+
+
+def _print_rows(rows: list[dict[str, Any]], json: bool) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    from memstrata.evaluation.table import cell
+
+    if json:
+        emit(rows, json)
+        return
+    grid = Table(box=SIMPLE_HEAD, padding=0, pad_edge=False)
+    for head in rows[0]:
+        grid.add_column(head, justify="left" if isinstance(rows[0][head], str) else "right")
+    for row in rows:
+        grid.add_row(*(cell(value) for value in row.values()))
+    Console(highlight=False).print(grid)

@@ -1,0 +1,175 @@
+"""Baselines, presets, ablations and sweeps: the systems of a table, and the table that their runs make.
+
+Each system is a run in a folder of its own below the table's folder; all share one cache of vectors, so that a text is
+encoded once for the whole table.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from memstrata.errors import InputError
+from memstrata.evaluation.benchmark import Benchmark
+from memstrata.evaluation.compare import Interval, figures_of, interval
+from memstrata.evaluation.folder import RunFolder
+from memstrata.evaluation.run import CACHE, Evaluation, Options, run_system
+from memstrata.evaluation.systems import System
+from memstrata.presets import LEGS, PRESETS
+
+BASELINES = (
+    System("full context", strategy="full", ranks=False, one_session=True),
+    System("window", strategy="window", ranks=False, one_session=True),
+    System("summary", strategy="summary", ranks=False, one_session=True),
+    System("RAG BM25", retriever="bm25"),
+    System("RAG dense", retriever="dense"),
+    System("RAG hybrid", retriever="hybrid"),
+)
+OWN = tuple(System(name, {} if name == "memstrata" else {"preset": name}) for name in PRESETS)
+ABLATIONS = (
+    System("without cold", {"cold": False}),
+    System("without warm", {"warm": False}),
+    System("hot only", {"cold": False, "warm": False}, strategy="window", ranks=False, one_session=True),
+    System("without forgetting", {"forgetting": False}),
+    System("without links", {"links": False, "evolution": False}),
+    System("without evolution", {"evolution": False}),
+    System("without the gate", {"policy": "open"}),
+    *(System(f"without leg {leg}", {"legs": tuple(each for each in LEGS if each != leg)}) for leg in LEGS),
+)
+SYSTEMS: Mapping[str, System] = {system.name: system for system in (*BASELINES, *OWN, *ABLATIONS)}
+
+GREEK = {"K": "hot_capacity", "lambda": "forgetting_rate"}  # the papers' letters, where the setting has another name
+SWEEPS: Mapping[str, tuple[float, ...]] = {
+    "K": (5, 8, 10, 12, 15, 20),
+    "alpha": (0.7, 0.8, 0.9, 0.95),
+    "lambda": (0.01, 0.02, 0.05),
+    "gamma": (0.2, 0.4, 0.6, 0.8, 1.0),
+    "beta": (0.1, 0.2, 0.3, 0.4, 0.5),
+    "k": (5, 10, 15, 20, 30, 40),
+}
+"""What `sweep` varies, one at a time with the rest at its default."""
+
+COLUMNS = ("frac@5", "frac@10", "frac@20", "mrr", "ndcg@10")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One system's figures. `metrics` are None for what ranks nothing; `frac10` is frac@10 with its interval.
+
+    in_context: the fraction of gold turns that contexts stand on; tokens: of a context, mean; ms: of a recall, mean;
+    llm_calls: a turn taken in; notes: kept; bytes: a turn.
+    """
+
+    system: str
+    n: int
+    metrics: Mapping[str, float] | None
+    frac10: Interval | None
+    in_context: float
+    tokens: float
+    ms: float
+    llm_calls: float
+    notes: int
+    bytes: float
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "system": self.system,
+            "n": self.n,
+            **{name: None if self.metrics is None else round(self.metrics[name], 4) for name in COLUMNS},
+            "frac@10 low": None if self.frac10 is None else round(self.frac10.low, 4),
+            "frac@10 high": None if self.frac10 is None else round(self.frac10.high, 4),
+            "in_context": round(self.in_context, 4),
+            "tokens": round(self.tokens, 1),
+            "ms": round(self.ms, 2),
+            "llm_calls": round(self.llm_calls, 3),
+            "notes": self.notes,
+            "bytes": round(self.bytes, 1),
+        }
+
+
+def line_of(name: str, evaluation: Evaluation, *, ranks: bool = True, seed: int = 0) -> Line:
+    """The row of one run."""
+    answered = evaluation.answered
+    values = [figures_of(one) for one in answered]
+    ingest = evaluation.ingest
+    return Line(
+        system=name,
+        n=len(answered),
+        metrics={column: fmean(each[column] for each in values) for column in COLUMNS} if ranks else None,
+        frac10=interval([each["frac@10"] for each in values], seed=seed) if ranks else None,
+        in_context=fmean(one.in_context for one in answered),
+        tokens=fmean(one.tokens for one in answered),
+        ms=1000 * fmean(one.seconds for one in answered) if ranks else 0.0,
+        llm_calls=ingest.llm_calls / ingest.turns,
+        notes=ingest.notes,
+        bytes=ingest.bytes_per_turn,
+    )
+
+
+def chosen(names: Sequence[str]) -> list[System]:
+    """The systems of these names, all when none is named. Raises InputError for one that is not known."""
+    if unknown := [name for name in names if name not in SYSTEMS]:
+        raise InputError(f"no such row: {unknown[0]!r}; there are: {', '.join(SYSTEMS)}")
+    return [SYSTEMS[name] for name in names or SYSTEMS]
+
+
+def swept(over: Mapping[str, Sequence[float]], base: Mapping[str, Any]) -> list[System]:
+    """A system for each value of each setting, the others as `base` has them."""
+    systems = []
+    for name, values in over.items():
+        setting = GREEK.get(name, name)
+        for value in values:
+            number: float = int(value) if float(value).is_integer() and name in ("K", "k") else value
+            systems.append(System(f"{name} = {number:g}", {**base, setting: number}))
+    return systems
+
+
+def make_table(
+    data: Benchmark,
+    systems: Sequence[System],
+    options: Options,
+    folder: Path,
+    *,
+    progress: bool = True,
+    seed: int = 0,
+) -> list[Line]:
+    """Runs each system (or goes on with its run) below `folder`, and writes table.json and table.md there."""
+    shared = replace(options, cache=options.cache or folder / CACHE)
+    lines = []
+    for system in systems:
+        evaluation = run_system(data, system, shared, RunFolder(folder / slug(system.name)), progress=progress)
+        lines.append(line_of(system.name, evaluation, ranks=system.ranks, seed=seed))
+    rows = [line.as_dict() for line in lines]
+    (folder / "table.json").write_text(json.dumps(rows, indent=1), encoding="utf-8")
+    (folder / "table.md").write_text(markdown(rows), encoding="utf-8")
+    return lines
+
+
+def slug(name: str) -> str:
+    """A name as a folder's."""
+    return re.sub(r"[^\w.=-]+", "-", name)
+
+
+def markdown(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows of equal keys as a table in Markdown."""
+    if not rows:
+        return ""
+    heads = list(rows[0])
+    lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
+    lines += [f"| {' | '.join(cell(row[head]) for head in heads)} |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def cell(value: Any) -> str:
+    """A figure as it is printed: "" for None, ".608" for 0.608."""
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        text = f"{value:,.3f}" if abs(value) < 10 else f"{value:,.1f}"
+        return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
+    return f"{value:,}" if isinstance(value, int) else str(value)
