@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from array import array
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -148,9 +149,10 @@ class OwnerIndex:
     def evidence_pairs(self) -> tuple[Ints, Ints]:
         """Parallel arrays (note unit, turn unit), one entry for each turn that a note stands on."""
         if self._pairs is None:
-            pairs = [(note, turn) for note, turns in self.turns_of_note.items() for turn in turns]
-            both = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-            self._pairs = (both[:, 0], both[:, 1])
+            counts = np.fromiter(map(len, self.turns_of_note.values()), dtype=np.int64)
+            notes = np.repeat(np.fromiter(self.turns_of_note, dtype=np.int64), counts)
+            turns = np.fromiter(chain.from_iterable(self.turns_of_note.values()), dtype=np.int64)
+            self._pairs = (notes, turns)
         return self._pairs
 
     def turn_order(self) -> TurnOrder:
@@ -203,8 +205,11 @@ class OwnerIndex:
             self.epoch = epoch
         if changed == self.changed:
             return
-        self._first_rows = self._several = self._order = self._pairs = self._successors = None
+        self._first_rows = self._several = self._successors = None
+        size = (self.count, self.turns)
         units = self._load_units(db)
+        if (self.count, self.turns) != size:
+            self._order = None  # an access of a note leaves it as it is
         self._load_vectors(db, units)
         self.changed = changed
 
@@ -295,6 +300,9 @@ class OwnerIndex:
         for unit, ref in refs.items():
             known = (self._unit_of_ref.get((TURN, turn)) for turn in standing.get(ref, ()))
             turns = tuple(turn for turn in known if turn is not None)
+            if turns == self.turns_of_note.get(unit):
+                continue
+            self._pairs = None
             for turn in self.turns_of_note.get(unit, ()):
                 self.notes_of_turn[turn].remove(unit)
             self.turns_of_note[unit] = turns
