@@ -15,7 +15,7 @@ from memstrata.gate.evidence import cues_found
 from memstrata.gate.policy import SIGNALS, Budget, Policy, Weights
 from memstrata.gate.rules import BY_USER, RULES, rule_for
 from memstrata.gate.signals import age_hours, confidence, happened_at, novelty, recency, support, type_prior
-from memstrata.gate.utility import ALONE, ESTIMATOR, Surroundings, estimate_utility, is_of_listener
+from memstrata.gate.utility import ALONE, ESTIMATOR, Surroundings, default_model, is_of_listener, utility_features
 from memstrata.notes.classify import Relation
 from memstrata.text.overlap import lcs_length
 from memstrata.text.tokens import words
@@ -71,12 +71,13 @@ def decide(
 
     `sources` are the turns it cites, in their order; `newest_at` is the time of the newest turn in the scope when the
     page fell due; `agreeing` counts other turns that say the same. Utility is the candidate's own where extraction
-    gave one, else it is estimated from the candidate and what stands `around` it. `spent` is what is used of the policy's budget (`budget.Spent.at`); `accepted` the
-    id of an earlier decision that its user took back: then rules and score are recorded and do not decide.
+    gave one, else it is estimated from the candidate and what stands `around` it, by the policy's estimator. `spent` is
+    what is used of the policy's budget (`budget.Spent.at`); `accepted` the id of an earlier decision that its user took
+    back: then rules and score are recorded and do not decide.
 
     Raises SignalError when a signal cannot be computed: the candidate is to wait, no value is invented.
     """
-    facts = _facts(candidate, sources, relation, newest_at, agreeing, around)
+    facts = _facts(candidate, sources, relation, newest_at, agreeing, around, policy)
     if policy.budget is not None:
         facts["spent"] = None if spent is None else dict(spent)
     if accepted is not None:
@@ -118,12 +119,14 @@ def _facts(
     newest_at: datetime,
     agreeing: int,
     around: Surroundings,
+    policy: Policy,
 ) -> dict[str, Any]:
     happened = happened_at(candidate)
     if candidate.utility is not None:
         utility, utility_from = candidate.utility, "extraction"
     else:
-        utility, utility_from = estimate_utility(candidate, around), ESTIMATOR
+        utility = (policy.utility or default_model()).estimate(utility_features(candidate, around))
+        utility_from = ESTIMATOR if policy.utility is None else policy.label
     supported, support_from = _support(candidate, sources)
     for name, value in (("utility", utility), ("support", supported)):
         if not 0.0 <= value <= 1.0:

@@ -37,6 +37,7 @@ from typing import Any, get_args
 import orjson
 
 from memstrata.errors import SettingsError
+from memstrata.gate.utility import UtilityModel, utility_model
 from memstrata.types import KINDS, Kind, Scope, Trust
 
 SIGNALS = ("utility", "confidence", "novelty", "recency", "type_prior")
@@ -88,6 +89,7 @@ class Policy:
     `weights` are in the order of `SIGNALS`, not negative, with sum 1. `recency_rates` are a day. `unsupported` is the
     confidence below which a candidate is refused whatever its score; `duplicate` the cosine from which equal subject,
     names, numbers, dates and polarity mean the same note; `quarantine` the trust classes that never become notes.
+    `utility` is the estimator that was fitted with the weights; without one the shipped estimator is used.
     `scopes` are overrides for some tenants, users or agents, in force after `for_scope`.
     """
 
@@ -102,6 +104,7 @@ class Policy:
     duplicate: float = 0.95
     quarantine: tuple[Trust, ...] = ("tool", "web")
     budget: Budget | None = None
+    utility: UtilityModel | None = None
     scopes: tuple[ScopePolicy, ...] = ()
 
     def __post_init__(self) -> None:
@@ -242,6 +245,8 @@ def _value(name: str, value: Any, where: str) -> Any:
             raise SettingsError(f"{where}: [budget] must give per_day, per_user or both")
         _refuse_unknown(value, {each.name for each in fields(Budget)}, f"{where}, [budget]")
         return Budget(**value)
+    if name == "utility":
+        return utility_model(value, f"{where}, [utility]")
     if name in TABLES and not isinstance(value, Mapping):
         raise SettingsError(f"{where}: [{name}] must be a table by kind")
     return value

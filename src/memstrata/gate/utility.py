@@ -1,4 +1,4 @@
-"""Utility without an LLM: a small logistic model over named features of a candidate.
+"""Utility without an LLM: a small logistic model over named features of a candidate and of what stands around it.
 
 The coefficients are shipped readable in `gate/data/utility.toml`, with how they were fitted. A feature is a number,
 mostly 0 or 1, that a person can check by looking at the text; words of three languages lie in `gate/data/cues.toml`.
@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
-from math import exp, log1p
+from math import exp, isfinite, log1p
 from types import MappingProxyType
+from typing import Any
 
+from memstrata.errors import SettingsError
+from memstrata.text.names import name_key
 from memstrata.text.scripts import UNSPACED
-from memstrata.types import KINDS, Candidate
+from memstrata.types import KINDS, Candidate, Turn
 
-ESTIMATOR = "utility 1"
+ESTIMATOR = "utility 2"
 
 _ASCII_WORD = re.compile(r"[a-z0-9']+")
 _WORD = re.compile(rf"(?:(?![{UNSPACED}])[\w'])+")
@@ -26,15 +29,22 @@ _UNSPACED = re.compile(rf"[{UNSPACED}]")
 _ASKS = re.compile(r"[?？]|か。|か$|吗。|吗$|呢。|呢$", re.MULTILINE)
 _EXCLAIMS = re.compile(r"[!！]")
 _DIGIT = re.compile(r"\d")
+_EXACT = ("minute", "hour", "day")
 
 FEATURES: Mapping[str, str] = MappingProxyType(
     {
         "length": "ln(1 + words of the candidate); two CJK characters count as a word",
+        "keywords": "ln(1 + its keywords)",
         "digits": "it has a digit",
         "names": "ln(1 + things it names)",
+        "new_names": "ln(1 + things it names that no note near it names)",
         "event_time": "when it happened is known",
+        "event_day": "it is known to the day",
+        "event_past": "it began before it was told",
         "slot": "it gives a single-valued attribute a value",
-        "first_person": "it speaks of I, my, we, 私, 我",
+        "first_person": "ln(1 + times it says I, my, we, 私, 我)",
+        "own": "it speaks of what is mine or ours",
+        "self": "it tells what I am, have or do",
         "family": "it speaks of a relative, partner, friend or pet",
         "experience": "it tells what somebody did, got, made, lost, joined",
         "taste": "it tells what somebody likes, loves, hates, prefers",
@@ -45,6 +55,19 @@ FEATURES: Mapping[str, str] = MappingProxyType(
         "negated": "it denies",
         "hedged": "it is hedged",
         "answers": "its context is a question that it answers",
+        "turn_length": "ln(1 + words of the turn it is from)",
+        "turn_asks": "that turn asks",
+        "turn_first_person": "ln(1 + times that turn says I, my, we)",
+        "turn_own": "that turn speaks of what is mine or ours",
+        "turn_self": "that turn tells what I am, have or do",
+        "turn_image": "an image is shown with it",
+        "before_length": "ln(1 + words of the turn before)",
+        "before_asks": "the turn before asks",
+        "before_you": "the turn before speaks of you",
+        "after_length": "ln(1 + words of the turn after)",
+        "after_asks": "the turn after asks",
+        "after_reacts": "the turn after thanks, congratulates, agrees",
+        "last": "nothing follows it in its session",
         **{f"kind_{kind}": f"it is of the kind {kind}" for kind in KINDS if kind != "fact"},
     }
 )
@@ -61,32 +84,79 @@ class UtilityModel:
     def estimate(self, values: Mapping[str, float]) -> float:
         """The utility in (0, 1) of a candidate with these features."""
         z = self.intercept + sum(weight * values[name] for name, weight in self.coefficients.items())
-        return 1.0 / (1.0 + exp(-z))
+        return 1.0 / (1.0 + exp(-max(-700.0, z)))
 
 
-def estimate_utility(candidate: Candidate) -> float:
-    """How likely the candidate is to be asked for later, in (0, 1). Some 30 microseconds for 25 words."""
-    return default_model().estimate(utility_features(candidate))
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What stands around a candidate when its page is decided on: the turn it is from, those beside it in its session,
+    and the names (`text.names.name_key`) in the notes near it. Without a turn the candidate counts as one; what else is
+    not there counts as empty."""
+
+    turn: Turn | None = None
+    before: Turn | None = None
+    after: Turn | None = None
+    known_names: frozenset[str] = frozenset()
 
 
-def utility_features(candidate: Candidate) -> dict[str, float]:
+ALONE = Surroundings()
+
+
+def estimate_utility(candidate: Candidate, around: Surroundings = ALONE) -> float:
+    """How likely the candidate is to be asked for later, in (0, 1). Some 60 microseconds for 25 words."""
+    return default_model().estimate(utility_features(candidate, around))
+
+
+def utility_features(candidate: Candidate, around: Surroundings = ALONE) -> dict[str, float]:
     """The value of each of `FEATURES`, in their order."""
     text = candidate.text.casefold()
+    event = candidate.event
+    unknown = [name for name in candidate.names if name_key(name) not in around.known_names]
     values = {
         "length": log1p(_length(text)),
+        "keywords": log1p(len(candidate.keywords)),
         "digits": float(_DIGIT.search(text) is not None),
         "names": log1p(len(candidate.names)),
-        "event_time": float(candidate.event is not None),
+        "new_names": log1p(len(unknown)),
+        "event_time": float(event is not None),
+        "event_day": float(event is not None and event.precision in _EXACT),
+        "event_past": float(event is not None and event.start < candidate.said_at),
         "slot": float(candidate.slot is not None),
-        "asks": float(candidate.question or _ASKS.search(text) is not None),
+        "asks": float(candidate.question or _asks(text)),
         "exclaims": float(_EXCLAIMS.search(text) is not None),
         "negated": float(candidate.negated),
         "hedged": float(candidate.hedged),
-        "answers": float(_ASKS.search(candidate.context) is not None),
+        "answers": float(_asks(candidate.context)),
         **{f"kind_{kind}": float(candidate.kind == kind) for kind in KINDS if kind != "fact"},
         **_cues_in(text),
+        **_of_surroundings(around, text),
     }
     return {name: values[name] for name in FEATURES}
+
+
+def _of_surroundings(around: Surroundings, alone: str) -> dict[str, float]:
+    turn = alone if around.turn is None else around.turn.indexed_text.casefold()
+    before, after = ("" if each is None else each.indexed_text.casefold() for each in (around.before, around.after))
+    cues = _cues_in(turn)
+    return {
+        "turn_length": log1p(_length(turn)),
+        "turn_asks": float(_asks(turn)),
+        "turn_first_person": cues["first_person"],
+        "turn_own": cues["own"],
+        "turn_self": cues["self"],
+        "turn_image": float(around.turn is not None and any(part.caption for part in around.turn.parts)),
+        "before_length": log1p(_length(before)),
+        "before_asks": float(_asks(before)),
+        "before_you": _cues_in(before)["second_person"],
+        "after_length": log1p(_length(after)),
+        "after_asks": float(_asks(after)),
+        "after_reacts": _cues_in(after)["reaction"],
+        "last": float(around.turn is not None and around.after is None),
+    }
+
+
+def _asks(text: str) -> bool:
+    return _ASKS.search(text) is not None
 
 
 def is_of_listener(text: str) -> bool:
@@ -98,15 +168,30 @@ def is_of_listener(text: str) -> bool:
 @lru_cache
 def default_model() -> UtilityModel:
     """The model that is shipped."""
-    table = tomllib.loads(_data("utility.toml"))
-    return UtilityModel(intercept=table["intercept"], coefficients=table["coefficients"])
+    return utility_model(tomllib.loads(_data("utility.toml")), "utility.toml")
 
 
-@lru_cache(maxsize=16)  # the same candidate is looked at from several sides
+def utility_model(table: Any, where: str) -> UtilityModel:
+    """The model in a table of `intercept` and `coefficients`; SettingsError, naming `where`, when it is none."""
+    coefficients = table.get("coefficients") if isinstance(table, Mapping) else None
+    if not isinstance(coefficients, Mapping) or set(table) != {"intercept", "coefficients"}:
+        raise SettingsError(f"{where}: an intercept and [coefficients] are needed, and nothing else")
+    if unknown := sorted(set(coefficients) - set(FEATURES)):
+        raise SettingsError(f"{where}: no such features: {', '.join(unknown)}")
+    for name, value in {"intercept": table["intercept"], **coefficients}.items():
+        if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+            raise SettingsError(f"{where}: {name} must be a finite number, not {value!r}")
+    return UtilityModel(float(table["intercept"]), {name: float(value) for name, value in coefficients.items()})
+
+
+@lru_cache(maxsize=16)  # the same candidate, and the same turns around it, are looked at from several sides
 def _cues_in(text: str) -> Mapping[str, float]:
     words = _words(text)
     known, folded = frozenset(words), f" {' '.join(words)} "
-    return {name: float(cues.found(text, known, folded)) for name, cues in _cues().items()}
+    values = {name: float(cues.found(text, known, folded)) for name, cues in _cues().items()}
+    if values["first_person"]:
+        values["first_person"] = log1p(_cues()["first_person"].count(text, words))
+    return values
 
 
 def _words(text: str) -> list[str]:
@@ -133,6 +218,11 @@ class _Cues:
         if not self.words.isdisjoint(words) or any(phrase in folded for phrase in self.phrases):
             return True
         return not text.isascii() and any(part in text for part in self.parts)
+
+    def count(self, text: str, words: Sequence[str]) -> int:
+        """How often its words, and its parts of text without spaces, occur."""
+        parts = 0 if text.isascii() else sum(text.count(part) for part in self.parts)
+        return sum(word in self.words for word in words) + parts
 
 
 @lru_cache

@@ -19,13 +19,12 @@ from memstrata.intake.characters import fault_in_text
 from memstrata.intake.messages import check_metadata, parse
 from memstrata.intake.times import check_not_future
 from memstrata.journal.jobs import job_of_operation, postpone
-from memstrata.journal.receipts import digest_of, earlier_receipt, full_receipt
+from memstrata.journal.receipts import digest_of, earlier_receipt, full_receipt, undecided
 from memstrata.store.base import Db
 from memstrata.store.read import key_of, served_texts
 from memstrata.store.rows import turn_of
 from memstrata.tiers.pages import end_session
 from memstrata.types import (
-    CandidateOutcome,
     Kind,
     Message,
     MessageOutcome,
@@ -205,9 +204,10 @@ async def _decide_now(engine: Engine, scope: Scope, receipt: Receipt, text: str)
             reason, failure, now = f"{type(error).__name__}: {error}", error, engine.now()
             with contextlib.suppress(StoreError):  # then the job stays queued as it was
                 await engine.store.write(lambda db: postpone(db, [job], failure, now, engine.settings))
-            if await engine.store.read(lambda db: job_of_operation(db, key, receipt.operation)) is not None:
-                failed = CandidateOutcome("failed", text, "", None, None, f"{reason}; it is queued and will be retried")
-                return replace(receipt, candidates=(failed,), pending=1)
+            waiting = await engine.store.read(lambda db: job_of_operation(db, key, receipt.operation))
+            if waiting is not None:
+                is_queued = waiting.attempts < engine.settings.job_attempts
+                return replace(receipt, candidates=(undecided(text, reason, is_queued=is_queued),), pending=1)
     return await engine.store.read(lambda db: full_receipt(db, scope, receipt.operation))
 
 
@@ -272,7 +272,7 @@ async def preview(engine: Engine, scope: Scope, messages: object, *, at: datetim
         versions=versions(engine),
     )
     embedded = await embed_candidates(engine, candidates)
-    sources = {turn.no: turn for turn in turns}
+    sources = {turn.no: turn for turn in (*before, *turns)}
     plan, _, _ = await make_plan_on_snapshot(engine, scope, candidates, embedded, sources, occasion)
     outcomes = tuple(
         MessageOutcome(n, "redacted" if message.redacted else "stored", turn.id, turn.position, message.redacted)
