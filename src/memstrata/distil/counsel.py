@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from memstrata.distil.drafting import one_line
 from memstrata.distil.knowledge import Known
-from memstrata.notes.classify import Neighbour, Relation
+from memstrata.notes.classify import Neighbour, Relation, statement_of
 from memstrata.notes.evolve import MOST_TAGS, size
 from memstrata.notes.link import relevance
 from memstrata.settings import Settings
 from memstrata.text.measure import clip
-from memstrata.text.names import name_key
-from memstrata.text.overlap import jaccard
-from memstrata.text.tokens import content_words, normalise, numbers
+from memstrata.text.tokens import content_words, normalise, numbers, words
 from memstrata.types import Candidate, Link, LinkType, Note
 
 if TYPE_CHECKING:
@@ -31,7 +29,7 @@ NEAREST: Final = 5  # neighbours of a new note that are offered
 MOST_KNOWN: Final = 14  # neighbours offered in all
 NOTE_WORDS: Final = 60.0  # of a note that the model is shown
 NEAR: Final = 0.6  # cosine from which two statements are offered as a pair
-SAME_THING: Final = 0.34  # Jaccard of the content words from which two statements are about the same thing
+SAME_THING: Final = 0.5  # of the words of two statements, the share that must be the same
 MERGED_WORDS: Final = 60.0
 GROUNDED: Final = 0.8  # share of the content words of a merged text or evolved context that its sources have
 TAG_CHARACTERS: Final = 40
@@ -232,18 +230,28 @@ def _rival(note: Note, candidate: Candidate, around: Sequence[Neighbour], plan: 
 
 
 def same_thing(candidate: Candidate, note: Note) -> bool:
-    """Whether two statements are about the same thing: one subject, and a third of their words or a name in common."""
-    if normalise(candidate.speaker or "") != normalise(note.speaker or "") or note.kind in _OCCASIONS:
+    """Whether two statements of one speaker are about the same thing: they differ in one place, at their object.
+
+    "Tom works at Acme" and "Tom works at Beta" are; "Tom audits Acme" is about something else: the verb differs. So the
+    beginning has to be the same (two words: a subject and a verb), or in Japanese, where the verb comes last, the end;
+    and both together have to be half of the longer one. What happened once is another thing than what happened again.
+    """
+    if candidate.kind in _OCCASIONS or note.kind in _OCCASIONS:
         return False
-    if candidate.kind in _OCCASIONS:
+    if normalise(candidate.speaker or "") != normalise(note.speaker or "") or candidate.language != note.language:
         return False
-    mine, theirs = set(content_words(candidate.text)), set(content_words(note.content)) - _speaker_words(note)
-    shared = {name_key(name) for name in candidate.names} & {name_key(name) for name in note.names}
-    return jaccard(mine, theirs) >= SAME_THING or (bool(shared) and jaccard(mine, theirs) >= SAME_THING / 2)
+    if candidate.slot is not None and note.slot is not None and candidate.slot.attribute != note.slot.attribute:
+        return False  # a liking of rain and one of sun
+    mine, theirs = words(candidate.text), words(statement_of(note))
+    head = _common(mine, theirs)
+    tail = _common(mine[head:][::-1], theirs[head:][::-1])
+    fixed = min(head, tail) if candidate.language == "ja" else head
+    return fixed >= 2 and head + tail >= SAME_THING * max(len(mine), len(theirs))
 
 
-def _speaker_words(note: Note) -> set[str]:
-    return set(content_words(note.speaker or ""))
+def _common(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many words two sequences have in common at their beginning."""
+    return next((n for n, pair in enumerate(zip(one, other)) if pair[0] != pair[1]), min(len(one), len(other)))
 
 
 def _may_link(plan: Plan, source: Note, target: Note, settings: Settings) -> bool:

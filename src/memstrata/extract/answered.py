@@ -7,17 +7,15 @@ and whether it may be said is told by the turns.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
-from memstrata.text.patterns import regex
 from memstrata.extract.candidates import draft
-from memstrata.extract.cues import cues_of, fold
+from memstrata.extract.cues import Cues, cues_of, fold
 from memstrata.extract.kinds import kind_of
-from memstrata.extract.slots import PLAIN_USER
+from memstrata.extract.slots import PLAIN_USER, slot_of
 from memstrata.extract.sources import PLACEHOLDER, is_assistant
 from memstrata.extract.topic_tables import topics
 from memstrata.gate.signals import TRUST
@@ -27,7 +25,8 @@ from memstrata.text.language import detect
 from memstrata.text.measure import clip
 from memstrata.text.names import names
 from memstrata.text.overlap import lcs_precision
-from memstrata.text.tokens import content_words, normalise, words
+from memstrata.text.patterns import regex
+from memstrata.text.tokens import content_words, normalise, numbers, words
 from memstrata.types import Candidate, EventTime, Slot, Turn
 
 CONTENT_WORDS: Final = 80.0
@@ -37,6 +36,8 @@ MOST_KEYWORDS, MOST_TAGS = 8, 6
 SUMMARY_WORDS: Final = 80.0
 SUMMARY_GROUNDED: Final = 0.5  # share of a summary's content words that its page has
 ALLOWED: Final = 0.8  # of what the cited turns support, the share that must be text that may be a source
+
+CONTRARY: Final = 0.5  # of a statement's words, the share that a note has from which it could say the contrary
 
 _DAY: Final = regex(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?\b")
 
@@ -147,7 +148,7 @@ def _candidate(note: SmallNote, cited: Sequence[Turn], page: Page) -> Candidate:
         language=language,
         trust=min((each.trust for each in cited), key=TRUST.__getitem__),
         utility=full.utility,
-        rule=_rule(own, cited, page),
+        rule=_rule(own, cited, page) or ("unsupported" if _invents(text, cues, anchor, cited, page) else None),
     )
 
 
@@ -163,12 +164,45 @@ def _rule(own: Sequence[str], cited: Sequence[Turn], page: Page) -> str | None:
     return rule if allowed < ALLOWED * whole or whole == 0.0 else None
 
 
+def _invents(text: str, cues: Cues, anchor: Candidate | None, cited: Sequence[Turn], page: Page) -> bool:
+    """Whether a note says what its words do not stand for, however many of them were said.
+
+    A number that no cited turn has (but for the parts of their dates), a name that nobody on the page was called, or
+    the contrary of the statement that it stands on.
+    """
+    said = " ".join(turn.said for turn in cited)
+    days = {number for turn in cited for number in numbers(f"{turn.at:%Y-%m-%d} {turn.at:%-m} {turn.at:%-d}")}
+    event = anchor.event if anchor is not None else None
+    if event is not None:
+        days |= numbers(f"{event.start:%Y-%m-%d} {event.start:%-m} {event.start:%-d}")
+    if not numbers(text) <= numbers(said) | days:
+        return True
+    known = {word for turn in (*page.before, *page.turns) for word in words(turn.said)}
+    if any(not set(words(name)) <= known for name in names(text, speaker=None)):
+        return True
+    if anchor is None or lcs_precision(words(anchor.text), words(text)) < CONTRARY:
+        return False
+    if anchor.negated != cues.negated:
+        return True
+    slot = slot_of(text, anchor.speaker, anchor.language, cues=cues)
+    return (
+        slot is not None
+        and anchor.slot is not None
+        and (slot.attribute, anchor.language) == (anchor.slot.attribute, detect(text))
+        and slot.value != anchor.slot.value
+    )
+
+
 def _slot(
     note: FullNote, anchor: Candidate | None, own: Sequence[str], cited: Sequence[Turn], speaker: str | None
 ) -> Slot | None:
     """The slot that the offline stage read, where the note has its value; else the model's, where the turns have it."""
-    if anchor is not None and anchor.slot is not None and set(words(anchor.slot.value)) <= set(own):
-        return anchor.slot
+    if anchor is not None and anchor.slot is not None:
+        of_feeling = anchor.slot.attribute.partition(":")[
+            2
+        ]  # the value is its polarity: what it is felt about is named
+        if set(words(of_feeling or anchor.slot.value)) <= set(own):
+            return anchor.slot
     if note.slot is None or not note.slot.value:
         return None
     said = {word for turn in cited for word in words(turn.indexed_text)}

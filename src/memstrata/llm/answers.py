@@ -6,6 +6,7 @@ Every reference is a short alias ("N1", "M2", "[3]") that the request offered; w
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import Annotated, Any, Literal, get_args
 
@@ -33,6 +34,9 @@ ATTRIBUTES: tuple[Attribute, ...] = get_args(Attribute)
 """The single-valued attributes that a model may name: those that `extract.slots` reads, too."""
 
 
+_DIGITS = re.compile(r"\d{1,6}")
+
+
 def _text(value: Any) -> Any:
     """Texts without spaces at their ends; null is no text."""
     return "" if value is None else " ".join(value.split()) if isinstance(value, str) else value
@@ -50,14 +54,13 @@ def _texts(value: Any) -> Any:
 
 
 def _numbers(value: Any) -> Any:
-    """A list of numbers from 1, "[1]", "turn 1" or "1, 2"."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        value = [value]
-    found = []
-    for item in _texts(value) if isinstance(value, (str, list)) else []:
-        digits = "".join(character for character in item.split(".")[0] if character.isdigit())
-        if digits:
-            found.append(int(digits[:9]))
+    """A list of whole numbers from 1, "[1]", "turns 1 and 2" or a list of such."""
+    found: list[int] = []
+    for item in value if isinstance(value, list) else [value]:
+        if isinstance(item, float):
+            item = int(item) if item.is_integer() else None
+        if isinstance(item, (str, int)) and not isinstance(item, bool):
+            found.extend(int(digits) for digits in _DIGITS.findall(str(item)))
     return found
 
 

@@ -83,7 +83,7 @@ def _values(text: str) -> Iterator[tuple[Any, bool, bool]]:
     for body in bodies if _START.search("".join(bodies)) else [text]:
         start = _START.search(body)
         if start is not None:
-            yield _mended(body[start.start() :]), True, _is_open(body[start.start() :])
+            yield _mended(body[start.start() :]), True, _is_cut(body[start.start() :])
 
 
 def _good_values(text: str) -> list[Any]:
@@ -114,8 +114,8 @@ def _mended(text: str) -> Any:
         raise LLMUnreadableError("the model's answer is nested too deeply to be read") from error
 
 
-def _is_open(text: str) -> bool:
-    """Whether brackets stay open at the end: the model was cut. Strings are skipped."""
+def _is_cut(text: str) -> bool:
+    """Whether the model was cut within an item: brackets stay open, and not right after an item's end."""
     depth, inside, escaped = 0, False, False
     for character in text:
         if escaped:
@@ -130,7 +130,7 @@ def _is_open(text: str) -> bool:
             depth -= 1
             if depth == 0:
                 return False
-    return depth > 0
+    return depth > 0 and not text.rstrip(" \r\n\t,").endswith("}")
 
 
 def _shaped(value: Any, shape: type[A], *, mended: bool, cut: bool, instructions: str) -> Answer[A] | None:
@@ -140,6 +140,8 @@ def _shaped(value: Any, shape: type[A], *, mended: bool, cut: bool, instructions
         return None
     dropped: dict[str, int] = {}
     lists = _lists(shape)
+    if cut and lists and not lists.keys() & data.keys():
+        return None  # cut before it came to what matters
     last = _last_list(data, lists) if cut else None
     for name, model in lists.items():
         items = data.get(name)
@@ -152,9 +154,16 @@ def _shaped(value: Any, shape: type[A], *, mended: bool, cut: bool, instructions
             dropped["cut"] = 1
         data[name] = _taken(items, model, dropped, instructions)
     try:
-        return Answer(shape.model_validate(data), dropped, mended)
+        answer = Answer(shape.model_validate(data), dropped, mended)
     except ValidationError:
         return None
+    return answer if _says_something(answer.value) or dropped else None
+
+
+def _says_something(value: BaseModel) -> bool:
+    """Whether an answer without items has at least a word; a shape without texts may be empty."""
+    texts = [text for text in dict(value).values() if isinstance(text, str)]
+    return not texts or _items(value) > 0 or not _lists(type(value)) or any(map(str.isalnum, "".join(texts)))
 
 
 def _object_of(value: Any, shape: type[BaseModel]) -> dict[str, Any] | None:
@@ -225,7 +234,7 @@ def _is_example(item: BaseModel, instructions: str) -> bool:
     if not isinstance(content, str):
         return False
     key = statement_key(content)
-    return not key or (len(key.split()) >= 3 and key in _instructions_key(instructions))
+    return not any(map(str.isalnum, key)) or (len(key.split()) >= 3 and key in _instructions_key(instructions))
 
 
 @lru_cache(maxsize=16)

@@ -146,7 +146,7 @@ def _same_occasion(candidate: Candidate, note: Note, rivals: Sequence[Note]) -> 
 
 
 def _same_in_other_words(candidate: Candidate, note: Note) -> bool:
-    statement = _statement(note)
+    statement = statement_of(note)
     return (
         _without_fillers(candidate.text) == _without_fillers(statement)
         and _subject(candidate) == _subject(note)
@@ -165,7 +165,7 @@ def _told_apart(candidate: Candidate, neighbour: Neighbour, duplicate: float) ->
     """
     if neighbour.similarity < duplicate:
         return neighbour.similarity
-    return min(neighbour.similarity, jaccard(_words(candidate.text), _words(_statement(neighbour.note))))
+    return min(neighbour.similarity, jaccard(_words(candidate.text), _words(statement_of(neighbour.note))))
 
 
 def _revises(candidate: Candidate, neighbour: Neighbour) -> str | None:
@@ -195,13 +195,13 @@ def _opposite_statement(candidate: Candidate, note: Note) -> str | None:
         return None  # nothing could turn the one into the other
     if _subject(candidate) != _subject(note):
         return None
-    theirs = _words(_statement(note))
+    theirs = _words(statement_of(note))
     pair = _opposed(mine, theirs)
     # Opposite words and a negation cancel out: "I do not hate it" takes nothing back from "I love it".
     if (pair is not None) == (candidate.negated != note.negated):
         return None
     rest_mine, rest_theirs = mine - _polar_words(), theirs - _polar_words()
-    if jaccard(rest_mine, rest_theirs) < SAME_WORDS or numbers(candidate.text) != numbers(_statement(note)):
+    if jaccard(rest_mine, rest_theirs) < SAME_WORDS or numbers(candidate.text) != numbers(statement_of(note)):
         return None
     return f'"{pair[1]}" before, "{pair[0]}" now' if pair is not None else "the same statement, the other way round"
 
@@ -211,7 +211,7 @@ def _subject(item: Candidate | Note) -> str:
     return item.slot.subject if item.slot is not None else normalise(item.speaker or "")
 
 
-def _statement(note: Note) -> str:
+def statement_of(note: Note) -> str:
     """The note's content without the speaker in front."""
     prefix = f"{note.speaker}: "
     return note.content[len(prefix) :] if note.speaker and note.content.startswith(prefix) else note.content
