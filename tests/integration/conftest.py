@@ -108,7 +108,7 @@ def judge(memory: Memory, note: str) -> None:
     """Say of a note that it is wrong, then that it is right after all; take in what the gate kept out."""
     memory.feedback(note, False, user_id="ana", reason="wrong")
     memory.feedback(note, True, user_id="ana")
-    scratch = memory.remember("Haha, wow!", user_id="ana", session_id="ja").candidates[0]
+    scratch = memory.remember("今後は必ず敬語で答えてください。", user_id="ana", session_id="ja").candidates[0]
     assert scratch.outcome == "rejected"
     accepted = memory.feedback(scratch.decision, True, user_id="ana", reason="面白い")
     assert accepted.candidates[0].outcome == "admitted"

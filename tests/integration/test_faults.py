@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 
 from memstrata.embed.hashing import HashingEmbedder
@@ -140,10 +141,10 @@ def test_a_page_stays_warm_while_its_work_fails(failing: Any, stage: str) -> Non
     assert bench.memory.check() == ()
 
 
-def test_a_statement_that_could_not_be_decided_is_told_as_failed_and_decided_later(failing: Any) -> None:
+def test_a_statement_that_could_not_be_decided_is_deferred_and_decided_later(failing: Any) -> None:
     bench, embedder = failing(1)
     receipt = bench.memory.remember(TEXTS[0], user_id="ana", idempotency_key="k")
-    assert [(each.outcome, each.note) for each in receipt.candidates] == [("failed", None)]
+    assert [(each.outcome, each.note) for each in receipt.candidates] == [("deferred", None)]
     assert receipt.pending == 1
     assert "retried" in receipt.candidates[0].reason
     assert jobs(bench) == [("remember", "queued", 1, 10)]
@@ -174,6 +175,74 @@ def test_one_owner_that_fails_does_not_hold_the_others(failing: Any) -> None:
     assert bench.memory.stats(user_id="a")["jobs"]["queued"] == 1
 
 
+class Nonsense(HashingEmbedder):
+    """Answers with something else than vectors of the texts, while `spoil` is set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.spoil: Callable[[Any], Any] | None = None
+
+    async def embed(self, texts: Sequence[str], *, query: bool = False) -> Any:
+        vectors = await super().embed(texts, query=query)
+        return vectors if self.spoil is None else self.spoil(vectors)
+
+
+NONSENSE: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "not a number": (lambda vectors: vectors * float("nan"), "length nan"),
+    "infinite": (lambda vectors: np.full_like(vectors, np.inf), "length inf"),
+    "zeros": (lambda vectors: vectors * 0, "zeros for a text with words"),
+    "too short": (lambda vectors: vectors[:, :64], "shape"),
+    "too few": (lambda vectors: vectors[:-1], "shape"),
+    "not of length 1": (lambda vectors: vectors * 3, "length 3"),
+    "no array": (lambda vectors: vectors.tolist(), "shape None"),
+}
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("kind", NONSENSE)
+def test_vectors_that_are_none_are_never_scored_with(make_bench: Callable[..., Any], kind: str, text: str) -> None:
+    bench, embedder = make_bench(job_backoff_seconds=10.0), Nonsense()
+    bench.reopen(embedder=embedder)
+    embedder.spoil, message = NONSENSE[kind]
+    receipt = bench.memory.remember(text, user_id="ana")
+    assert [each.outcome for each in receipt.candidates] == ["deferred"]
+    assert "EmbedderError" in receipt.candidates[0].reason
+    assert message in receipt.candidates[0].reason
+    assert bench.memory.receipt(receipt.operation, user_id="ana").candidates == receipt.candidates
+    assert bench.rows("SELECT 1 FROM decisions") == bench.rows("SELECT 1 FROM vectors") == []
+    with pytest.raises(EmbedderError, match=message):
+        bench.memory.recall(text, user_id="ana")
+    embedder.spoil = None
+    bench.clock.advance(minutes=1)
+    bench.memory.flush()
+    assert [note.content for note in bench.notes(user_id="ana")] == [text]
+    assert [each.outcome for each in bench.memory.receipt(receipt.operation, user_id="ana").candidates] == ["admitted"]
+
+
+def test_the_candidates_of_a_page_wait_each_with_the_reason(make_bench: Callable[..., Any]) -> None:
+    bench, embedder = make_bench(job_attempts=2, job_backoff_seconds=1.0), Nonsense()
+    bench.reopen(embedder=embedder)
+    receipt = bench.memory.add([{"role": "user", "content": text} for text in TEXTS], user_id="ana")
+    bench.memory.end_session(user_id="ana")
+    bench.memory.flush()
+    for outcome in ("deferred", "failed"):
+        embedder.spoil = None
+        bench.memory.recall("Porto", user_id="ana", k=1)  # a touch: a tick, and pages cool
+        embedder.spoil = NONSENSE["zeros"][0]
+        bench.memory.flush()
+        shown = bench.memory.receipt(receipt.operation, user_id="ana")
+        assert [(each.outcome, each.content) for each in shown.candidates] == [(outcome, text) for text in TEXTS]
+        assert all("zeros" in each.reason for each in shown.candidates)
+        assert shown.pending == 3
+        bench.clock.advance(minutes=1)
+    embedder.spoil = None
+    bench.memory.retry_failed()
+    bench.memory.flush()
+    shown = bench.memory.receipt(receipt.operation, user_id="ana")
+    assert {each.outcome for each in shown.candidates} == {"admitted", "admitted_superseding"}
+    assert shown.pending == 0
+
+
 @pytest.mark.parametrize("error", [RuntimeError("out of memory"), ValueError("shape"), OSError("no device")])
 def test_a_model_that_breaks_its_contract_stops_no_worker(failing: Any, error: Exception) -> None:
     bench, embedder = failing(1, error)
@@ -185,7 +254,7 @@ def test_a_model_that_breaks_its_contract_stops_no_worker(failing: Any, error: E
     assert bench.memory.flush()["index"] == 1
     embedder.left = 1
     receipt = bench.memory.remember(TEXTS[1], user_id="ana")
-    assert receipt.candidates[0].outcome == "failed"
+    assert receipt.candidates[0].outcome == "deferred"
     assert type(error).__name__ in receipt.candidates[0].reason
     bench.clock.advance(minutes=1)
     bench.memory.flush()

@@ -11,7 +11,6 @@ import pytest
 
 from memstrata.errors import ConflictError, InputError, NotFoundError
 
-SMALL_TALK = ["Haha that is so true about the rain today, right.", "今日は雨がすごいですね、本当に。", "哈哈今天雨真大啊，是吧。"]
 KEPT = ["I moved to Porto in March 2024.", "私は京都の小さなパン屋で働いています。", "我妹妹李娜在华为工作。"]
 
 
@@ -54,7 +53,9 @@ def test_a_rejected_note_is_forgotten_and_one_undo_takes_it_all_back(bench: Any,
         "今天可能有点冷吧，我觉得。",
     ],
 )
-def test_an_accepted_statement_that_was_kept_out_becomes_a_note(make_bench: Callable[..., Any], text: str, tmp_path: Any) -> None:
+def test_an_accepted_statement_that_was_kept_out_becomes_a_note(
+    make_bench: Callable[..., Any], text: str, tmp_path: Any
+) -> None:
     never = tmp_path / "never.toml"
     never.write_text('base = "memstrata"\nname = "never"\ntheta = 1.0\n[theta_by_kind]\nephemeral = 1.0\n')
     bench = make_bench(policy=str(never))
@@ -149,7 +150,11 @@ def test_feedback_is_labelled_data(bench: Any) -> None:
     lines = {line["text"]: line for line in bench.memory.labelled(user_id="ana")}
     assert {text: line["label"] for text, line in lines.items()} == {KEPT[1]: 1, KEPT[2]: 0}
     line = lines[KEPT[1]]
-    assert (line["group"], line["role"], line["kind"]) == ("u:ana", "user", decision_of(bench, KEPT[1])["candidate"]["kind"])
+    assert (line["group"], line["role"], line["kind"]) == (
+        "u:ana",
+        "user",
+        decision_of(bench, KEPT[1])["candidate"]["kind"],
+    )
     assert [turn["text"] for turn in line["previous"]] == [KEPT[0]]
     assert [turn["text"] for turn in line["next"]] == texts[2:]
     assert set(line["signals"]) == {"utility", "confidence", "novelty", "recency", "type_prior"}

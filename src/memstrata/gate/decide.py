@@ -196,9 +196,11 @@ def _judge(candidate: Candidate, facts: Mapping[str, Any], policy: Policy) -> Ve
     revises = f"; revises {facts['nearest']}: {facts['relation_reason']}" if facts["relation"] == "revision" else ""
     if refused is not None and not may_accept:
         return verdict("rejected", f"not kept: {refused}")
-    if refused is not None:
-        return verdict("admitted", f"kept: its user accepted it, though {refused}{revises}", BY_USER)
-    return verdict("admitted", f"kept: score {score:.2f} >= {bar:.2f} ({_parts(signals, candidate)}){revises}")
+    scored = f"score {score:.2f} >= {bar:.2f} ({_parts(signals, candidate)})"
+    if may_accept:
+        why = f"though {refused}" if refused is not None else scored
+        return verdict("admitted", f"kept: its user accepted it, {why}{revises}", BY_USER)
+    return verdict("admitted", f"kept: {scored}{revises}")
 
 
 def _signals(candidate: Candidate, facts: Mapping[str, Any], policy: Policy) -> Signals:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -12,7 +13,7 @@ import orjson
 from memstrata.errors import IdempotencyError
 from memstrata.store.base import Db, Row
 from memstrata.store.read import Key, key_of, operation_row
-from memstrata.store.rows import decision_of, dump
+from memstrata.store.rows import candidate_of, decision_of, dump
 from memstrata.types import CandidateOutcome, Decision, MessageOutcome, Receipt, Scope
 
 TURN_VERBS = ("add", "remember")
@@ -63,8 +64,41 @@ def full_receipt(db: Db, scope: Scope, operation: str) -> Receipt:
         " AND (t.tier = 'hot' OR (t.tier = 'page' AND p.state <> 'distilled'))",
         (*key, payload["first"], payload["last"]),
     )
-    outcomes = tuple(outcome_of(decision_of(row)) for row in rows)
-    return replace(receipt, candidates=outcomes or receipt.candidates, pending=waiting["n"] if waiting else 0)
+    decided = tuple(outcome_of(decision_of(row)) for row in rows)
+    deferred = tuple(_deferred(db, key, payload["first"], payload["last"]))
+    pending = (waiting["n"] if waiting else 0) + (len(deferred) if row["verb"] == "remember" else 0)
+    return replace(receipt, candidates=(*decided, *deferred) or receipt.candidates, pending=pending)
+
+
+def _deferred(db: Db, key: Key, first: int, last: int) -> Iterator[CandidateOutcome]:
+    """Candidates of these turns that could not be decided so far, with the reason: they are tried again."""
+    jobs = db.all(
+        "SELECT kind, payload, state, error FROM jobs WHERE tenant = ? AND owner = ? AND attempts > 0"
+        " AND kind IN ('distill', 'remember') ORDER BY no",
+        key,
+    )
+    for job in jobs:
+        payload = orjson.loads(job["payload"])
+        if job["kind"] == "remember":
+            row = db.one(
+                "SELECT text FROM turns WHERE tenant = ? AND owner = ? AND no = ? AND no BETWEEN ? AND ?",
+                (*key, payload["turn"], first, last),
+            )
+            contents = [] if row is None else [row["text"]]
+        else:
+            row = db.one("SELECT drafts FROM pages WHERE tenant = ? AND owner = ? AND no = ?", (*key, payload["page"]))
+            drafts = orjson.loads(row["drafts"] or "[]") if row is not None else []
+            mine = [candidate_of(each) for each in drafts if any(first <= no <= last for no in each["evidence"])]
+            contents = [candidate.content for candidate in mine]
+        for content in contents:
+            yield undecided(content, job["error"] or "", is_queued=job["state"] == "queued")
+
+
+def undecided(content: str, reason: str, *, is_queued: bool) -> CandidateOutcome:
+    """A candidate that waits for another try ("deferred"), or whose tries are used up ("failed")."""
+    if is_queued:
+        return CandidateOutcome("deferred", content, "", None, None, f"{reason}; it is queued and will be retried")
+    return CandidateOutcome("failed", content, "", None, None, f"{reason}; it waits for retry_failed")
 
 
 def decisions_of_operation(db: Db, key: Key, operation: str) -> list[Decision]:

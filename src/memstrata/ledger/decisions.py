@@ -160,12 +160,19 @@ async def review(engine: Engine, scope: Scope, *, limit: int = 20, judged: bool 
     )
 
     def read(db: Db) -> tuple[Decision, ...]:
-        rows = db.all(
-            f"{_SEEN}{_wall(scope)} AND d.score IS NOT NULL{unjudged}"
-            " ORDER BY abs(d.score - d.theta), d.op, d.n LIMIT ?",
-            (*key_of(scope), *_agents(scope), limit),
-        )
-        return tuple(decision_of(row) for row in rows)
+        found: list[Decision] = []
+        start = 0
+        while len(found) < limit:
+            rows = db.all(
+                f"{_SEEN}{_wall(scope)} AND d.score IS NOT NULL{unjudged}"
+                " ORDER BY abs(d.score - d.theta), d.op, d.n LIMIT ? OFFSET ?",
+                (*key_of(scope), *_agents(scope), BATCH, start),
+            )
+            found += [each for each in map(decision_of, rows) if each.rule is None]  # a rule does not look at the score
+            if len(rows) < BATCH:
+                break
+            start += BATCH
+        return tuple(found[:limit])
 
     return await engine.store.read(read)
 
