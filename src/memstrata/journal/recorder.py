@@ -25,6 +25,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "notes": ("no",),
     "links": ("source", "target", "type"),
     "evidence": ("note", "turn"),
+    "feedback": ("decision",),
 }
 UNLOGGED = frozenset({"drafts"})  # made again from the turns when an undo needs them
 UNIT_KIND: Mapping[str, int] = {"notes": NOTE, "pages": PAGE, "turns": TURN}

@@ -11,7 +11,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-from memstrata.embed.base import Embedder
+from memstrata.embed.base import Embedder, sound
 from memstrata.ledger.documents import Key, documents_of, read_sources
 from memstrata.ledger.reindex import BATCH, Progress, report
 from memstrata.store.base import Db, Store
@@ -59,7 +59,7 @@ async def _fill(store: Store, embedder: Embedder, key: Key) -> int:
     missing = await store.read(read)
     for start in range(0, len(missing), BATCH):
         part = missing[start : start + BATCH]
-        vectors = await embedder.embed(part)
+        vectors = sound(await embedder.embed(part), part, embedder)
 
         def write(db: Db, part: Sequence[str] = part, vectors: np.ndarray = vectors) -> None:
             if db.one("SELECT 1 FROM owners WHERE tenant = ? AND owner = ?", key) is None:

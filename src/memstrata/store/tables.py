@@ -16,6 +16,7 @@ TRUTH = (
     "links",
     "names",
     "decisions",
+    "feedback",
     "operations",
     "changes",
     "jobs",
