@@ -20,6 +20,7 @@ from memstrata.index.vectors import dots, sign_distances, sketch
 from memstrata.store.base import Db, Row
 from memstrata.store.kinds import NOTE, PAGE, TURN
 from memstrata.store.read import select_in
+from memstrata.store.rows import damaged, decoder
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -83,8 +84,11 @@ class OwnerIndex:
         return self._id_of_unit[unit]
 
     def id_of_note(self, no: int) -> str:
-        """The id of a note by its number."""
-        return self._id_of_unit[self._unit_of_ref[(NOTE, no)]]
+        """The id of a note by its number. Raises StoreFormatError for one that a row names and that is not there."""
+        unit = self._unit_of_ref.get((NOTE, no))
+        if unit is None:
+            raise damaged(f"note {no!r} is named by a row and not there")
+        return self._id_of_unit[unit]
 
     def successors(self) -> tuple[Ints, Ints]:
         """Parallel arrays (superseded note, the note that took its place), both as units, by the first."""
@@ -255,6 +259,7 @@ class OwnerIndex:
             self.meta.put(unit, event_start=UNSET, event_end=UNSET, valid_from=UNSET, valid_to=NEVER)
         return is_new
 
+    @decoder
     def _put_turn(self, row: Row) -> bool:
         unit, is_new = row["unit"], self._put(row, TURN)
         self.meta.put(unit, hidden=row["hidden"], hot=row["tier"] == "hot", page=row["page"] or 0)
@@ -264,12 +269,14 @@ class OwnerIndex:
             self.turns += 1
         return is_new
 
+    @decoder
     def _put_page(self, row: Row) -> bool:
         unit, is_new = row["unit"], self._put(row, PAGE)
         self.meta.put(unit, state=STATES.get(row["state"], 2), heat=row["h"], heat_tick=row["h_tick"])
         self.meta.put(unit, at=row["started_at"], recorded=row["started_at"])
         return is_new
 
+    @decoder
     def _put_note(self, row: Row) -> bool:
         unit, is_new = row["unit"], self._put(row, NOTE)
         speaker = self.speakers.of(row["speaker"] or "")
@@ -321,6 +328,7 @@ class OwnerIndex:
         ):
             self._put_vector(row)
 
+    @decoder
     def _put_vector(self, row: Row) -> None:
         unit, chunk = row["unit"], row["chunk"]
         vector = np.frombuffer(row["vector"], dtype="<f4")

@@ -10,7 +10,7 @@ import orjson
 from memstrata.errors import NotFoundError
 from memstrata.store.base import Db, Row
 from memstrata.store.kinds import FORGOTTEN_BIT
-from memstrata.store.rows import EVIDENCE_COLUMNS, evidence_of_row, from_us, note_of, turn_of
+from memstrata.store.rows import EVIDENCE_COLUMNS, ByNumber, evidence_of_row, from_us, note_of, turn_of
 from memstrata.types import Evidence, Link, LinkType, Note, Scope, Turn
 
 Key = tuple[str, str]
@@ -56,7 +56,7 @@ def notes_by_no(db: Db, key: Key, numbers: Iterable[int], *, texts: bool = True)
     rows = _note_rows(db, key, numbers)
     links = _links(db, key, rows)
     turns = _evidence(db, key, rows) if texts else _places(db, key, rows)
-    return {no: note_of(row, links=links.get(no, ()), evidence=turns.get(no, ())) for no, row in rows.items()}
+    return ByNumber({no: note_of(row, links=links.get(no, ()), evidence=turns.get(no, ())) for no, row in rows.items()})
 
 
 def bare_notes_by_no(db: Db, key: Key, numbers: Iterable[int]) -> dict[int, Note]:
@@ -89,7 +89,7 @@ def neighbours_by_no(db: Db, key: Key, numbers: Iterable[int], id_of: Callable[[
     found = sorted(set(map(tuple, link_rows(db, key, "source, target, type, 0.0, ''", rows))))
     links = _links_by_no(found, rows.keys(), id_of)
     turns = _places(db, key, rows)
-    return {no: note_of(row, links=links.get(no, ()), evidence=turns.get(no, ())) for no, row in rows.items()}
+    return ByNumber({no: note_of(row, links=links.get(no, ()), evidence=turns.get(no, ())) for no, row in rows.items()})
 
 
 def _note_rows(db: Db, key: Key, numbers: Iterable[int]) -> dict[int, Row]:
@@ -111,7 +111,7 @@ def link_rows(db: Db, key: Key, columns: str, numbers: Iterable[int]) -> list[Ro
 
 def _links(db: Db, key: Key, rows: Mapping[int, Row]) -> dict[int, list[Link]]:
     found = sorted(set(map(tuple, link_rows(db, key, "source, target, type, score, reason", rows))))
-    ids = {no: row["id"] for no, row in rows.items()}
+    ids = ByNumber({no: row["id"] for no, row in rows.items()})
     others = {no for source, target, *_ in found for no in (source, target)} - ids.keys()
     sql = "SELECT no, id FROM notes WHERE tenant = ? AND owner = ? AND no IN ({marks})"
     ids.update(map(tuple, select_in(db, sql, key, sorted(others))))
@@ -142,7 +142,7 @@ def turns_by_note(db: Db, key: Key, notes: Iterable[int]) -> dict[int, list[int]
 def evidence_by_no(db: Db, key: Key, turns: Iterable[int]) -> dict[int, Evidence]:
     """Turns as evidence, by number."""
     sql = f"SELECT {EVIDENCE_COLUMNS} FROM turns WHERE tenant = ? AND owner = ? AND no IN ({{marks}})"
-    return {row[0]: evidence_of_row(row) for row in select_in(db, sql, key, sorted(set(turns)))}
+    return ByNumber((row[0], evidence_of_row(row)) for row in select_in(db, sql, key, sorted(set(turns))))
 
 
 def _evidence(db: Db, key: Key, rows: Iterable[int]) -> dict[int, list[Evidence]]:

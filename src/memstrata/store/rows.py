@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta, timezone
-from typing import Any, cast
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar, cast
 
 import orjson
 
+from memstrata.errors import StoreFormatError
 from memstrata.store.base import Db, Row
 from memstrata.types import (
     Candidate,
@@ -25,6 +27,38 @@ from memstrata.types import (
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def damaged(what: str) -> StoreFormatError:
+    """The error of a row that cannot be as this package wrote it."""
+    return StoreFormatError(
+        f"{what}: the store is damaged. `memstrata check` tells where; `memstrata reindex` makes derived rows anew; "
+        "for others restore a backup, or `memstrata export` what can still be read"
+    )
+
+
+def decoder(decode: Callable[P, T]) -> Callable[P, T]:
+    """A function that makes a record of a row: what is not of the type that was written there is damage."""
+
+    @wraps(decode)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return decode(*args, **kwargs)
+        except (TypeError, ValueError, LookupError, AttributeError, OverflowError) as error:
+            raise damaged(f"a row cannot be read ({type(error).__name__}: {error})") from error
+
+    return checked
+
+
+class ByNumber(dict[int, T]):
+    """Rows or what was made of them, by number. One that another row names must be there, or the store is damaged."""
+
+    def __missing__(self, no: int) -> T:
+        raise damaged(f"number {no!r} is named by a row and not there")
 
 
 def to_us(at: datetime) -> int:
@@ -106,6 +140,7 @@ def turn_row(turn: Turn, own_id: str | None) -> dict[str, object]:
     }
 
 
+@decoder
 def turn_of(row: Row) -> Turn:
     parts = tuple(Part(**part) for part in orjson.loads(row["parts"])) if row["parts"] else ()
     return Turn(
@@ -147,6 +182,7 @@ def evidence_of(turn: Turn) -> Evidence:
 EVIDENCE_COLUMNS = "no, id, agent, session, position, at, at_offset, role, speaker, text, parts, metadata"
 
 
+@decoder
 def evidence_of_row(row: Row) -> Evidence:
     """Evidence from EVIDENCE_COLUMNS of a turn, in that order; what else a turn has is not read."""
     no, own_id, agent, session, position, at, offset, role, speaker, text, parts, metadata = row
@@ -167,6 +203,7 @@ def evidence_of_row(row: Row) -> Evidence:
 # pages ----------------------------------------------------------------------------------------------------------------
 
 
+@decoder
 def page_of(row: Row, *, heat: float, promoted: bool) -> Page:
     """A page with its heat as of the reader's tick."""
     return Page(
@@ -230,6 +267,7 @@ def note_row(note: Note, *, rate: float, statement: str, forgets_at: int | None,
     }
 
 
+@decoder
 def note_of(
     columns: Row, *, links: Sequence[Link] = (), evidence: Sequence[Evidence] = (), weight: float = 1.0
 ) -> Note:
@@ -281,6 +319,7 @@ def note_of(
 # candidates and decisions ---------------------------------------------------------------------------------------------
 
 
+@decoder
 def candidate_of(data: Mapping[str, Any]) -> Candidate:
     slot = data["slot"]
     return Candidate(
@@ -297,6 +336,7 @@ def candidate_of(data: Mapping[str, Any]) -> Candidate:
     )
 
 
+@decoder
 def decision_of(row: Row) -> Decision:
     data = orjson.loads(row["body"])
     signals = data["signals"]

@@ -83,6 +83,10 @@ def typed_errors(path: str) -> Iterator[None]:
         raise StoreError(f"{path}: {error}") from error
     except (UnicodeDecodeError, orjson.JSONDecodeError) as error:  # what a store wrote itself, it can read
         raise _damaged(path, error) from error
+    except IndexError as error:
+        if str(error) != "No item with that key":  # what sqlite3.Row says of a column that its table has not
+            raise
+        raise _damaged(path, error) from error
 
 
 def _damaged(path: str, error: Exception) -> StoreFormatError:
