@@ -8,12 +8,12 @@ from typing import Annotated
 import typer
 
 from memstrata._version import __version__
-from memstrata.cli import decisions, evaluation, notes, turns, upkeep
+from memstrata.cli import decisions, evaluation, model, notes, turns, upkeep
 from memstrata.cli.audit import audit
 
 COMMANDS: Mapping[str, tuple[Callable[..., None], ...]] = {
     "In": (turns.add, turns.remember, turns.preview, turns.end_session, upkeep.import_),
-    "Out": (turns.recall, turns.context, turns.profile, upkeep.export),
+    "Out": (turns.recall, turns.context, model.ask, turns.profile, upkeep.export),
     "Notes": (notes.list_, notes.show, notes.history, notes.update, notes.pin, notes.forget, notes.restore),
     "Reasons and ways back": (notes.explain, notes.receipt, notes.undo, notes.erase),
     "The gate": (decisions.review, decisions.feedback),
@@ -21,6 +21,7 @@ COMMANDS: Mapping[str, tuple[Callable[..., None], ...]] = {
         upkeep.maintain,
         upkeep.distil,
         upkeep.stats,
+        model.cost,
         upkeep.retry_failed,
         upkeep.reindex,
         upkeep.reembed,
@@ -33,7 +34,10 @@ EVALUATIONS: tuple[Callable[..., None], ...] = (
     *map(evaluation.benchmark_command, evaluation.BENCHMARKS),
     evaluation.table,
     evaluation.sweep,
+    evaluation.replay,
+    evaluation.answer,
     evaluation.compare,
+    evaluation.report,
 )
 ADMISSION: tuple[Callable[..., None], ...] = (decisions.replay, decisions.export_)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json as jsonlib
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -12,12 +13,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memstrata.cli.common import emit, stderr
+from memstrata.cli.common import bar, emit, stderr
 from memstrata.cli.options import Embedder, Json
 from memstrata.errors import InputError
 
 if TYPE_CHECKING:
     from memstrata.evaluation.benchmark import Benchmark
+    from memstrata.evaluation.compare import Difference
     from memstrata.evaluation.run import Evaluation, Options
 
     Loader = Callable[[Path], Benchmark]
@@ -33,6 +35,7 @@ Preset = Annotated[str | None, typer.Option(help="memstrata, memoryos, a-mem or 
 Set = Annotated[list[str] | None, typer.Option("--set", help="A setting, such as gamma=0.8; may repeat.")]
 Clock = Annotated[str, typer.Option(help="said: a clock moves with the sessions; now: all is taken in at once.")]
 Tokens = Annotated[int, typer.Option(min=1, help="The budget of a context.")]
+Contexts = Annotated[bool, typer.Option("--contexts", help="Keep every context: `answer` needs them.")]
 Seed = Annotated[int, typer.Option(help="Of the resampling and of samples.")]
 Names = Annotated[list[str] | None, typer.Option("--row", help="Only this row; may repeat.")]
 Runs = Annotated[list[Path], typer.Argument(exists=True, file_okay=False, help="Run folders.")]
@@ -70,11 +73,12 @@ def benchmark_command(name: str) -> Callable[..., None]:
         settings: Set = None,
         clock: Clock = "now",
         max_tokens: Tokens = 2500,
+        contexts: Contexts = False,
         embedder: Embedder = None,
         json: Json = False,
     ) -> None:
         load: Loader = getattr(import_module(f"memstrata.evaluation.{module}"), loader)
-        options = _options(cache, jobs, keep, clock, max_tokens, embedder)
+        options = _options(cache, jobs, keep, clock, max_tokens, embedder, contexts)
         _benchmark(_limited(load(path), limit), out, options, _settings(preset, settings), json)
 
     command.__name__, command.__doc__ = name, shown
@@ -95,12 +99,13 @@ def table(
     json: Json = False,
 ) -> None:
     """Baselines, presets and ablations in one table: the same questions, the same embedder."""
-    from memstrata.evaluation.table import chosen, make_table
+    from memstrata.evaluation.table import chosen, make_table, shown
 
     data = _limited(_load(path), limit)
     options = _options(cache, jobs, None, clock, max_tokens, embedder)
     lines = make_table(data, chosen(rows or ()), options, out, progress=stderr().is_terminal, seed=seed)
-    _print_rows([line.as_dict() for line in lines], json)
+    found = [line.as_dict() for line in lines]
+    _print_rows(found if json else shown(found), json)
 
 
 def sweep(
@@ -121,13 +126,14 @@ def sweep(
     json: Json = False,
 ) -> None:
     """One setting at a time over its values: K, alpha, lambda, gamma, beta and k, or those given."""
-    from memstrata.evaluation.table import SWEEPS, make_table, swept
+    from memstrata.evaluation.table import SWEEPS, make_table, shown, swept
 
     data = _limited(_load(path), limit)
     systems = swept(_values(over) if over else SWEEPS, _settings(preset, settings))
     options = _options(cache, jobs, None, clock, max_tokens, embedder)
     lines = make_table(data, systems, options, out, progress=stderr().is_terminal, seed=seed)
-    _print_rows([line.as_dict() for line in lines], json)
+    found = [line.as_dict() for line in lines]
+    _print_rows(found if json else shown(found), json)
 
 
 def compare(
@@ -147,24 +153,104 @@ def compare(
     if json:
         emit([asdict(each) for each in found], json)
         return
+    _print_rows([_row(each, first.name, second.name) for each in found], json)
+
+
+def replay(
+    path: File,
+    out: TableOut,
+    limit: Limit = None,
+    cache: Cache = None,
+    jobs: Jobs = 1,
+    max_tokens: Tokens = 2500,
+    seed: Seed = 0,
+    embedder: Embedder = None,
+    json: Json = False,
+) -> None:
+    """Ask half of the questions while the conversation goes on: do accesses, and the tiers' scores, help the others?"""
+    from memstrata.evaluation.replay import replay as replayed
+
+    data = _limited(_load(path), limit)
+    options = _options(cache, jobs, None, "said", max_tokens, embedder)
+    found = replayed(data, options, out, progress=stderr().is_terminal, seed=seed)
     rows = [
-        {
-            "figure": each.figure,
-            "n": each.n,
-            first.name: each.first,
-            second.name: each.second,
-            "difference": each.difference.mean,
-            "low": each.difference.low,
-            "high": each.difference.high,
-            "p": each.p,
-        }
-        for each in found
+        {"against": name, **_row(each, "without", "with")} for name, figures in found.differences for each in figures
     ]
     _print_rows(rows, json)
 
 
+def answer(
+    run: Annotated[Path, typer.Argument(exists=True, file_okay=False, help="A run folder with contexts.")],
+    llm: Annotated[str, typer.Option(help="openai:NAME, anthropic:NAME, local:PATH.gguf, ...")],
+    judge: Annotated[str | None, typer.Option(help="The model that grades the answers, twice.")] = None,
+    base_url: Annotated[str | None, typer.Option(help="Endpoint of openai:NAME.")] = None,
+    sample: Annotated[int | None, typer.Option(min=1, help="Only so many questions, the same for a seed.")] = None,
+    at_once: Annotated[int, typer.Option(min=1, help="Calls under way at once.")] = 4,
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Let a model answer a run's questions from their contexts, and score the answers as the field's programs do."""
+    import asyncio
+
+    from memstrata.embed import create_embedder
+    from memstrata.evaluation import answering
+    from memstrata.evaluation.folder import RunFolder
+    from memstrata.llm.registry import create_llm
+
+    folder = RunFolder(run)
+
+    async def work() -> list[dict[str, Any]]:
+        with bar("answers") as progress:
+            done = itertools.count(1)
+            model = create_llm(llm, base_url=base_url)
+            tick = lambda: progress("answers", next(done), sample or 0)  # noqa: E731
+            await answering.answer_run(folder, model, count=sample, seed=seed, at_once=at_once, done=tick)
+            await model.close()
+            if judge is not None:
+                grader = create_llm(judge, base_url=base_url)
+                await answering.judge_run(folder, grader, at_once=at_once, done=tick)
+                await grader.close()
+        embedder = create_embedder("minilm")
+        rows = await answering.answer_rows(folder, embedder=embedder)
+        await embedder.close()
+        return rows
+
+    _print_rows(asyncio.run(work()), json)
+    agreed = answering.judge_agreement(folder)
+    if agreed is not None:
+        text = f"the judge agrees with itself on {agreed.share:.3f} of {agreed.n} answers (kappa {agreed.kappa:.3f})"
+        stderr().print(text)
+
+
+def report(
+    runs: Runs,
+    html: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html"),
+    markdown: Annotated[Path | None, typer.Option(help="The tables as Markdown, too.")] = None,
+    map_: Annotated[str, typer.Option("--map", help="The notes in two dimensions: pca, tsne or none.")] = "pca",
+    seed: Seed = 0,
+) -> None:
+    """One self-contained page of tables and plots over runs."""
+    from memstrata.evaluation import page
+    from memstrata.evaluation.folder import RunFolder
+
+    if map_ not in ("pca", "tsne", "none"):
+        raise typer.BadParameter(f"{map_!r} is none of pca, tsne, none", param_hint="--map")
+    read = page.read_runs([RunFolder(path) for path in runs])
+    projection: page.Projection = "tsne" if map_ == "tsne" else "pca" if map_ == "pca" else "none"
+    html.write_text(page.html(read, projection=projection, seed=seed), encoding="utf-8")
+    if markdown is not None:
+        markdown.write_text(page.as_markdown(read, seed=seed), encoding="utf-8")
+    stderr().print(f"{html}: {len(read)} runs")
+
+
 def _options(
-    cache: Path | None, jobs: int, keep: Path | None, clock: str, max_tokens: int, embedder: str | None
+    cache: Path | None,
+    jobs: int,
+    keep: Path | None,
+    clock: str,
+    max_tokens: int,
+    embedder: str | None,
+    contexts: bool = False,
 ) -> Options:
     from memstrata.evaluation.run import Options
 
@@ -179,6 +265,7 @@ def _options(
         max_tokens=max_tokens,
         jobs=jobs,
         store=keep,
+        contexts=contexts,
     )
 
 
@@ -269,6 +356,19 @@ def _folder(out: Path | None) -> Iterator[Path]:
         yield Path(scratch)
 
 
+def _row(found: Difference, first: str, second: str) -> dict[str, Any]:
+    return {
+        "figure": found.figure,
+        "n": found.n,
+        first: found.first,
+        second: found.second,
+        "difference": found.difference.mean,
+        "low": found.difference.low,
+        "high": found.difference.high,
+        "p": found.p,
+    }
+
+
 def _print_rows(rows: list[dict[str, Any]], json: bool) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
@@ -279,9 +379,10 @@ def _print_rows(rows: list[dict[str, Any]], json: bool) -> None:
     if json:
         emit(rows, json)
         return
-    grid = Table(box=SIMPLE_HEAD, padding=0, pad_edge=False)
+    grid = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     for head in rows[0]:
-        grid.add_column(head, justify="left" if isinstance(rows[0][head], str) else "right")
+        words = isinstance(rows[0][head], str)
+        grid.add_column(head, justify="left" if words else "right", no_wrap=True)
     for row in rows:
         grid.add_row(*(cell(value) for value in row.values()))
     Console(highlight=False).print(grid)

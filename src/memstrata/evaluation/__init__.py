@@ -1,14 +1,15 @@
-"""Evaluations that need no LLM: a benchmark file through the whole path, scored on evidence turns beside BM25.
+"""Measuring a memory: every benchmark of the field in its own definitions, and what each stage brings.
 
-- `locomo`: reads files of the LoCoMo schema, repairs dirty labels (`evidence`) and says what it repaired
-- `retrieval`: frac@k, any@k, all@k, MRR and nDCG on distinct evidence turns
-- `bm25`: the baseline row
-- `run`: conversations in through the public face, questions out of it
-- `report`: the result as one JSON object and as tables
+- `benchmark`: the records that every file comes to; loaders: `locomo`, `beam`, `longmemeval`, `msc`, `questions`
+- `systems`: what is evaluated, a memory under some settings or plain retrieval; `run`: conversations in, questions out
+- `retrieval`, `answers`: the metrics; `bm25`: the baseline row; `answering`: answers and judgements by a model
+- `folder`, `outcome`, `cache`: what a run writes down and finds again
+- `compare`, `table`, `replay`: runs side by side; `report`, `page`, `charts`: their figures for people
+- `admission`: the gate against labels
 
     data = load_locomo("locomo10.json")
     evaluation = evaluate(data, lambda path: Memory(path))
     print_report(evaluation, Console())
 
-The benchmark's data is not part of the package: its licence (CC BY-NC 4.0) allows evaluation, not shipping.
+The benchmarks' data is no part of the package: their licences allow evaluation, not shipping.
 """

@@ -132,9 +132,9 @@ METRICS: Mapping[str, Scorer] = {
 """The scorers that do not look at the category; `locomo_f1` comes before them in every table."""
 
 
-def score_answer(prediction: str, gold: str | None, category: str, metrics: Collection[str]) -> dict[str, float]:
+def score_answer(prediction: str, gold: str, category: str, metrics: Collection[str]) -> dict[str, float]:
     """`locomo_f1` and the named metrics of one answer; of one that should abstain, whether it does, in all of them."""
-    if category == ADVERSARIAL or gold is None:
+    if category == ADVERSARIAL:
         return dict.fromkeys(("locomo_f1", *metrics), float(abstains(prediction)))
     return {
         "locomo_f1": locomo_f1(prediction, gold, category),

@@ -49,11 +49,16 @@ def figures_of(one: Answered) -> dict[str, float]:
     return {**score(one.ranking, one.gold), "in_context": one.in_context, "tokens": float(one.tokens)}
 
 
-def interval(values: Sequence[float], *, seed: int = 0, resamples: int = RESAMPLES) -> Interval:
-    """The mean of one or more values and its bootstrap interval."""
-    means = _resampled(np.asarray(values, dtype=np.float64)[None, :], seed, resamples)[0]
-    low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return Interval(float(np.mean(values)), float(low), float(high))
+def intervals(
+    values: Mapping[str, Sequence[float]], *, seed: int = 0, resamples: int = RESAMPLES
+) -> dict[str, Interval]:
+    """The mean of each figure over the same questions, with its bootstrap interval."""
+    table = np.array(list(values.values()), dtype=np.float64)
+    bounds = _bounds(_resampled(table, seed, resamples))
+    return {
+        name: Interval(float(row.mean()), float(low), float(high))
+        for name, row, (low, high) in zip(values, table, bounds, strict=True)
+    }
 
 
 def compare(
@@ -73,9 +78,10 @@ def compare(
     one = np.array([[values[name] for values, _ in ours] for name in figures])
     other = np.array([[values[name] for _, values in ours] for name in figures])
     means = _resampled(other - one, seed, resamples)
+    bounds = _bounds(means)
     found = []
     for n, name in enumerate(figures):
-        low, high = np.quantile(means[n], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+        low, high = bounds[n]
         mean = float((other[n] - one[n]).mean())
         beyond = float(np.mean(means[n] <= 0 if mean > 0 else means[n] >= 0))
         found.append(
@@ -108,6 +114,11 @@ def _keyed(answered: Sequence[Answered]) -> Mapping[tuple[str, str, str, int], A
             number += 1
         keyed[key] = one
     return keyed
+
+
+def _bounds(means: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(low, high) of each row of resampled means."""
+    return np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=1).T
 
 
 def _resampled(values: NDArray[np.float64], seed: int, resamples: int) -> NDArray[np.float64]:

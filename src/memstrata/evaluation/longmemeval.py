@@ -16,11 +16,13 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from memstrata.evaluation.benchmark import TURN_GAP, Benchmark, Conversation, Finding, Question, Said, Session
 from memstrata.evaluation.schema import Schema, read_json
 
+NAME = "LongMemEval"
 TYPES = (
     "single-session-user",
     "single-session-assistant",
@@ -47,7 +49,7 @@ def load_longmemeval(path: str | Path) -> Benchmark:
     if repeated := [name for name, count in ids.items() if count > 1]:
         raise schema.error("the file", f"two questions have the question_id {repeated[0]!r}")
     labels = {name: name for name in (*TYPES, ABSTENTION)}
-    return Benchmark("LongMemEval", conversations, tuple(findings), labels, frozenset({ABSTENTION}), DEPTH)
+    return Benchmark(NAME, conversations, tuple(findings), labels, frozenset({ABSTENTION}), DEPTH)
 
 
 def official(ranking: Sequence[str], conversation: Conversation, gold: Collection[str]) -> dict[str, float]:
@@ -63,6 +65,16 @@ def official(ranking: Sequence[str], conversation: Conversation, gold: Collectio
     if wanted := of_user & set(gold):
         values |= _figures("turn", [turn for turn in ranking if turn in of_user], wanted)
     return values
+
+
+def official_means(
+    asked: Sequence[tuple[Sequence[str], str, Collection[str]]], conversations: Sequence[Conversation]
+) -> dict[str, float]:
+    """The means of the official figures over (ranking, conversation id, gold turns) of each question."""
+    by_id = {each.id: each for each in conversations}
+    values = [official(ranking, by_id[name], gold) for ranking, name, gold in asked]
+    names = dict.fromkeys(name for each in values for name in each)
+    return {name: round(fmean(each[name] for each in values if name in each), 4) for name in names}
 
 
 def _figures(what: str, ranking: Sequence[str], gold: Collection[str]) -> dict[str, float]:

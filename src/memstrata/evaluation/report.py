@@ -10,6 +10,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table as Grid
 
+from memstrata.evaluation import longmemeval
 from memstrata.evaluation.benchmark import Benchmark, Finding
 from memstrata.evaluation.retrieval import CUTS, NDCG_CUT, Row, Table
 from memstrata.evaluation.run import Evaluation
@@ -27,8 +28,9 @@ def to_json(evaluation: Evaluation) -> dict[str, Any]:
     """The evaluation as plain data.
 
     {"overall": row, "categories_1_4": row, "categories": {"1": row, ...}, "bm25": {..., the same of BM25, its overall
-    row first}, "ingest": {...}, "recall": {...}, "loader": {..., "findings": [...]}}. A row is {"n": questions,
-    "frac@5": ..., "any@5": ..., "all@5": ..., ..., "mrr": ..., "ndcg@10": ...}.
+    row first}, "ingest": {...}, "recall": {...}, "loader": {..., "findings": [...]}}, and "official" or "statements"
+    where the benchmark has them. A row is {"n": questions, "frac@5": ..., "any@5": ..., "all@5": ..., ..., "mrr": ...,
+    "ndcg@10": ...}; "categories_1_4" is over the questions that have an answer.
     """
     ours, baseline = evaluation.tables()
     return {
@@ -37,8 +39,29 @@ def to_json(evaluation: Evaluation) -> dict[str, Any]:
         "bm25": {**baseline.overall.as_dict(), **_groups(baseline)},
         "ingest": _ingest(evaluation.ingest),
         "recall": _recall(evaluation),
+        **_of_benchmark(evaluation),
         "loader": _loader(evaluation.data),
     }
+
+
+def _of_benchmark(evaluation: Evaluation) -> dict[str, Any]:
+    """What a benchmark has besides: "official", LongMemEval's own figures; "statements", how the notes on a turn word
+    what people wrote down of it (shares of the turns with a note, ROUGE-L F over those, and over all)."""
+    found: dict[str, Any] = {}
+    if evaluation.data.name == longmemeval.NAME:
+        found["official"] = longmemeval.official_means(
+            [(one.ranking, one.conversation, one.gold) for one in evaluation.answered], evaluation.data.conversations
+        )
+    if evaluation.statements:
+        scores = [one.rouge_l for one in evaluation.statements]
+        noted = [one.rouge_l for one in evaluation.statements if one.note]
+        found["statements"] = {
+            "n": len(scores),
+            "noted": round(len(noted) / len(scores), 4),
+            "rouge_l_noted": round(statistics.fmean(noted), 4) if noted else 0.0,
+            "rouge_l": round(statistics.fmean(scores), 4),
+        }
+    return found
 
 
 def print_report(evaluation: Evaluation, console: Console) -> None:
@@ -47,6 +70,8 @@ def print_report(evaluation: Evaluation, console: Console) -> None:
     console.print(_scores(ours, baseline, evaluation.data.categories))
     console.print(_pairs("Ingest", _ingest(evaluation.ingest)))
     console.print(_pairs("Recall", _recall(evaluation)))
+    for title, values in _of_benchmark(evaluation).items():
+        console.print(_pairs(title.capitalize(), values))
     console.print(_pairs("File", evaluation.data.counts()))
     _print_findings(evaluation.data, console)
 

@@ -237,8 +237,8 @@ def _work(
     baseline = TurnBaseline(conversation)
     said_at = {turn.id: turn.at for turn in conversation.turns}
     answered = []
-    task = bars.add_task(f"{conversation.id}: questions", total=len(conversation.scored))
-    for question in conversation.scored:
+    task = bars.add_task(f"{conversation.id}: questions", total=len(run.questions()))
+    for question in run.questions():
         asked = run.ask(question, depth, max_tokens)
         ranked = baseline.rank(question.text, DEPTH)
         answered.append(_answered(conversation, question, asked, ranked, said_at, contexts))

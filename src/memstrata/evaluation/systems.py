@@ -19,7 +19,8 @@ import numpy as np
 
 from memstrata.clock import SetClock
 from memstrata.embed.base import Embedder
-from memstrata.evaluation.benchmark import Conversation, Question
+from memstrata.errors import MemstrataError
+from memstrata.evaluation.benchmark import Conversation, Question, Session
 from memstrata.evaluation.bm25 import BM25
 from memstrata.evaluation.retrieval import distinct_turns
 from memstrata.recall.recall import MAX_K
@@ -29,9 +30,11 @@ from memstrata.types import Context, ContextStrategy, Hit, Recall
 FIRST_K, MOST_K = 2, 16  # hits asked for, in depths: notes and pages of one turn share it, so more hits than turns
 ADMITTED = ("admitted", "admitted_superseding", "superseded_on_arrival")
 ONE_SESSION = "all"
+BETWEEN_K = 5  # hits of a question that is asked in between: all of them count as accessed
 ASKED_AFTER = timedelta(hours=1)  # a question without a time of its own is asked so long after the last turn
 
 Retriever = Literal["bm25", "dense", "hybrid"]
+Between = Literal["nothing", "look", "touch"]
 
 
 class EvaluatedMemory(Protocol):
@@ -41,7 +44,7 @@ class EvaluatedMemory(Protocol):
 
     def end_session(self, *, user_id: str, session_id: str) -> object: ...
 
-    def flush(self) -> object: ...
+    def flush(self) -> Mapping[str, int]: ...
 
     def maintain(self) -> object: ...
 
@@ -70,7 +73,8 @@ class System:
 
     `retriever` None is a memory with `settings`, whose contexts are made by `strategy`; else plain retrieval over the
     turns. `ranks` is False for what recalls nothing: only its contexts are scored. `one_session`: the whole
-    conversation is one session, as the baselines have it that know no other.
+    conversation is one session, as the baselines have it that know no other. `max_tokens` None: the run's budget of a
+    context. `between` says what is done with every second question while the conversation goes on, see `replay`.
     """
 
     name: str
@@ -79,6 +83,8 @@ class System:
     retriever: Retriever | None = None
     ranks: bool = True
     one_session: bool = False
+    max_tokens: int | None = None
+    between: Between = "nothing"
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -88,6 +94,8 @@ class System:
             "retriever": self.retriever,
             "ranks": self.ranks,
             "one_session": self.one_session,
+            "max_tokens": self.max_tokens,
+            "between": self.between,
         }
 
 
@@ -143,7 +151,14 @@ class SystemRun(Protocol):
     """One conversation under a system."""
 
     def take_in(self, advance: Callable[[], None]) -> None:
-        """All of the conversation, with all queued work done; `advance` is called after each session."""
+        """All of the conversation, with all queued work done; `advance` is called after each session.
+
+        Raises MemstrataError when work is left undone.
+        """
+        ...
+
+    def questions(self) -> list[Question]:
+        """The questions that are asked at the end and scored."""
         ...
 
     def ask(self, question: Question, depth: int, max_tokens: int) -> Asked: ...
@@ -175,8 +190,29 @@ class MemoryRun:
                 self.memory.end_session(user_id=user, session_id=name)
             if self.clock is not None:
                 self.memory.maintain()
+            self._ask_between(session)
             advance()
-        self.memory.flush()
+        done = self.memory.flush()
+        if done["failed"] or done["waiting"]:
+            raise MemstrataError(
+                f"{user}: {done['failed']} attempts of queued work failed and {done['waiting']} jobs wait: figures of "
+                "a memory that is not ready would be wrong; the log names the error"
+            )
+
+    def questions(self) -> list[Question]:
+        scored = self.conversation.scored
+        return scored if self.system.between == "nothing" else scored[1::2]
+
+    def _ask_between(self, session: Session) -> None:
+        """Ask every second question once the newest of its evidence was said in this session."""
+        if self.system.between == "nothing":
+            return
+        number = {turn.id: n for n, each in enumerate(self.conversation.sessions) for turn in each.turns}
+        now = number[session.turns[0].id]
+        for question in self.conversation.scored[::2]:
+            if max(number[turn] for turn in question.evidence) == now:
+                touch = self.system.between == "touch"
+                self.memory.recall(question.text, user_id=self.conversation.id, k=BETWEEN_K, touch=touch)
 
     def ask(self, question: Question, depth: int, max_tokens: int) -> Asked:
         if self.clock is not None:
@@ -189,7 +225,7 @@ class MemoryRun:
             question.text,
             user_id=user,
             session_id=ONE_SESSION if self.system.one_session else None,
-            max_tokens=max_tokens,
+            max_tokens=self.system.max_tokens or max_tokens,
             strategy=self.system.strategy,
             touch=False,
         )
@@ -242,6 +278,9 @@ class RagRun:
             self._vectors = asyncio.run(self.embedder.embed(self._texts))
         for _ in self.conversation.sessions:
             advance()
+
+    def questions(self) -> list[Question]:
+        return self.conversation.scored
 
     def ask(self, question: Question, depth: int, max_tokens: int) -> Asked:
         started = time.perf_counter()

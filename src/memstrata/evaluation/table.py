@@ -16,16 +16,19 @@ from typing import Any
 
 from memstrata.errors import InputError
 from memstrata.evaluation.benchmark import Benchmark
-from memstrata.evaluation.compare import Interval, figures_of, interval
+from memstrata.evaluation.compare import Interval, figures_of, intervals
 from memstrata.evaluation.folder import RunFolder
+from memstrata.evaluation.retrieval import CUTS
 from memstrata.evaluation.run import CACHE, Evaluation, Options, run_system
 from memstrata.evaluation.systems import System
 from memstrata.presets import LEGS, PRESETS
 
+WHOLE = 1_000_000  # tokens: no conversation is longer
+BARE: Mapping[str, Any] = {"cold": False}  # these read no notes, so none are made
 BASELINES = (
-    System("full context", strategy="full", ranks=False, one_session=True),
-    System("window", strategy="window", ranks=False, one_session=True),
-    System("summary", strategy="summary", ranks=False, one_session=True),
+    System("full context", BARE, strategy="full", ranks=False, one_session=True, max_tokens=WHOLE),
+    System("window", BARE, strategy="window", ranks=False, one_session=True),
+    System("summary", BARE, strategy="summary", ranks=False, one_session=True),
     System("RAG BM25", retriever="bm25"),
     System("RAG dense", retriever="dense"),
     System("RAG hybrid", retriever="hybrid"),
@@ -101,7 +104,7 @@ def line_of(name: str, evaluation: Evaluation, *, ranks: bool = True, seed: int 
         system=name,
         n=len(answered),
         metrics={column: fmean(each[column] for each in values) for column in COLUMNS} if ranks else None,
-        frac10=interval([each["frac@10"] for each in values], seed=seed) if ranks else None,
+        frac10=intervals({"frac@10": [each["frac@10"] for each in values]}, seed=seed)["frac@10"] if ranks else None,
         in_context=fmean(one.in_context for one in answered),
         tokens=fmean(one.tokens for one in answered),
         ms=1000 * fmean(one.seconds for one in answered) if ranks else 0.0,
@@ -109,6 +112,24 @@ def line_of(name: str, evaluation: Evaluation, *, ranks: bool = True, seed: int 
         notes=ingest.notes,
         bytes=ingest.bytes_per_turn,
     )
+
+
+def shown(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The rows as they fit on a terminal of 80 columns."""
+    return [
+        {
+            "system": row["system"],
+            "frac@5/10/20": "" if row["mrr"] is None else " ".join(cell(row[f"frac@{k}"]) for k in CUTS),
+            "mrr": row["mrr"],
+            "in ctx": row["in_context"],
+            "tokens": round(row["tokens"]),
+            "ms": row["ms"],
+            "LLM": row["llm_calls"],
+            "notes": row["notes"],
+            "bytes": round(row["bytes"]),
+        }
+        for row in rows
+    ]
 
 
 def chosen(names: Sequence[str]) -> list[System]:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memstrata.errors import InputError
-from memstrata.evaluation.compare import compare, interval
+from memstrata.evaluation.compare import compare, intervals
 from memstrata.evaluation.outcome import Answered
 
 
@@ -50,6 +50,6 @@ def test_only_shared_questions_are_compared() -> None:
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=60))
 def test_the_mean_lies_in_its_interval(values: list[float]) -> None:
-    found = interval(values, resamples=400)
+    found = intervals({"x": values}, resamples=400)["x"]
     assert min(values) - 1e-9 <= found.low <= found.high <= max(values) + 1e-9
     assert found.low - 0.2 <= found.mean <= found.high + 0.2

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from memstrata.errors import InputError
+from memstrata.errors import InputError, MemstrataError
 from memstrata.evaluation.bm25 import TurnBaseline, baseline_terms
 from memstrata.evaluation.locomo import load_locomo
 from memstrata.evaluation.report import print_report, to_json
@@ -29,7 +29,7 @@ class WordMemory:
 
     def __init__(self, path: Path, repeat: int = 1) -> None:
         path.write_bytes(b"x" * 1000)
-        self.path, self.repeat = path, repeat
+        self.path, self.repeat, self.failing = path, repeat, 0
         self.turns: list[tuple[str, Evidence]] = []
         self.calls: list[str] = []
         self.ks: list[int] = []
@@ -52,8 +52,9 @@ class WordMemory:
     def end_session(self, *, user_id: str, session_id: str) -> None:
         self.calls.append(f"end {session_id}")
 
-    def flush(self) -> None:
+    def flush(self) -> dict[str, int]:
         self.calls.append("flush")
+        return {"failed": self.failing, "waiting": 0}
 
     def recall(self, query: str, *, user_id: str, k: int, touch: bool) -> Recall:
         assert self.calls[-1] == "flush"
@@ -150,6 +151,16 @@ def test_more_hits_are_asked_for_until_there_are_enough_turns(tmp_path: Path) ->
     memory.ks.clear()
     assert recall_turns(memory, "7", "u", 20) == ["D1:7"]
     assert memory.ks == [20 * FIRST_K]
+
+
+def test_a_memory_that_is_not_ready_is_not_scored(write: Write, harbour: dict[str, Any]) -> None:
+    def failing(path: Path) -> WordMemory:
+        memory = WordMemory(path)
+        memory.failing = 3
+        return memory
+
+    with pytest.raises(MemstrataError, match="3 attempts"):
+        evaluate(load_locomo(write([harbour])), failing, progress=False)
 
 
 def test_nothing_to_score_and_a_store_in_use_are_refused(write: Write, harbour: dict[str, Any], tmp_path: Path) -> None:

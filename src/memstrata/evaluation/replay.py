@@ -1,0 +1,49 @@
+"""A replay in which questions are asked while the conversation goes on, so that accesses are real.
+
+Every second scored question is asked, once, after the session in which the newest of its evidence was said, and counts
+as an access; the others are asked at the end and scored. The clock moves with the sessions. Rows: accesses and tier
+scores; no accesses (the same questions asked without touching anything); accesses that the ranking does not look at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from memstrata.evaluation.benchmark import Benchmark
+from memstrata.evaluation.compare import Difference, compare
+from memstrata.evaluation.folder import RunFolder
+from memstrata.evaluation.run import CACHE, Evaluation, Options, run_system
+from memstrata.evaluation.systems import System
+from memstrata.evaluation.table import slug
+from memstrata.presets import LEGS
+
+ACCESSED = System("accesses, tier scores", between="touch")
+UNTOUCHED = System("no accesses", between="look")
+NO_TIERS = System(
+    "accesses, no tier scores",
+    {"forgetting": False, "legs": tuple(leg for leg in LEGS if leg != "pages")},
+    between="touch",
+)
+SHOWN = ("frac@5", "frac@10", "frac@20", "mrr", "ndcg@10", "in_context")
+ARMS = (ACCESSED, UNTOUCHED, NO_TIERS)
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """The runs of the arms, in the order of ARMS, and by the name of each other arm what the first has more than it."""
+
+    runs: tuple[Evaluation, ...]
+    differences: tuple[tuple[str, Sequence[Difference]], ...]
+
+
+def replay(data: Benchmark, options: Options, folder: Path, *, progress: bool = True, seed: int = 0) -> Replay:
+    """Runs every arm below `folder` and compares them."""
+    shared = replace(options, cache=options.cache or folder / CACHE, clock="said")
+    runs = tuple(run_system(data, arm, shared, RunFolder(folder / slug(arm.name)), progress=progress) for arm in ARMS)
+    differences = tuple(
+        (arm.name, compare(run.answered, runs[0].answered, figures=SHOWN, seed=seed))
+        for arm, run in zip(ARMS[1:], runs[1:], strict=True)
+    )
+    return Replay(runs, differences)
