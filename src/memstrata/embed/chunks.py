@@ -12,7 +12,8 @@ _UNSPACED = (
 )
 # There two characters count as a word. Elsewhere a run without spaces does, but no more than 40 characters of it: an
 # address or a blob has many tokens.
-_WORD = regex(rf"[{_UNSPACED}]{{1,2}}|[^\s{_UNSPACED}]{{1,40}}")
+_LONGEST = 40  # characters of such a run that count as one word
+_WORD = regex(rf"[{_UNSPACED}]{{1,2}}|[^\s{_UNSPACED}]{{1,{_LONGEST}}}")
 
 
 def chunks(text: str, *, words: int = 80, overlap: int = 20) -> list[str]:
@@ -29,6 +30,8 @@ def chunks(text: str, *, words: int = 80, overlap: int = 20) -> list[str]:
     """
     if not 0 <= overlap < words:
         raise InputError(f"chunks need 0 <= overlap < words, not overlap={overlap}, words={words}")
+    if text.isascii() and len(pieces := text.split()) <= words and max(map(len, pieces), default=0) <= _LONGEST:
+        return [text.strip()] if pieces else []
     spans = [match.span() for match in _WORD.finditer(text)]
     if not spans:
         return []

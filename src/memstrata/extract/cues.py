@@ -8,6 +8,7 @@ English table, which then finds nothing.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from memstrata.extract import cue_tables as tables
@@ -50,6 +51,7 @@ class Folded(NamedTuple):
     words: tuple[str, ...]
 
 
+@lru_cache(maxsize=256)  # a sentence is read for the summary of its page and for its statements
 def fold(text: str) -> Folded:
     """The text folded for cues: done once a sentence and handed on, where several functions look at it.
 
@@ -65,14 +67,10 @@ def has_cue(folded: Folded, cues: CueSet) -> bool:
     if cues.substrings:
         text = folded.text
         return any(cue in text for cue in cues.substrings)
-    firsts = cues.by_first_word
-    for word in folded.words:
-        if word in firsts:
-            padded = folded.padded
-            for cue in firsts[word]:
-                if cue in padded:
-                    return True
-    return False
+    firsts, padded = cues.by_first_word, folded.padded
+    if firsts.keys().isdisjoint(folded.words):
+        return False
+    return any(cue in padded for word in folded.words for cue in firsts.get(word, ()))
 
 
 def table_language(language: str) -> str:
@@ -92,14 +90,14 @@ def is_question(text: str, language: str, folded: Folded | None = None) -> bool:
     if bare.endswith(("?", "？")):
         return True
     language = table_language(language)
+    if language == "en":
+        padded = (folded or fold(text)).padded
+        return _CLAUSE_EN.match(padded) is None and _QUESTION_EN.match(padded) is not None
     stem = _TRAILING.sub("", text)
     if language == "ja":
         return _QUESTION_JA.search(stem) is not None
-    if language == "zh":
-        asks = stem.endswith("呢") and any(word in stem for word in tables.INTERROGATIVES_ZH)
-        return asks or _QUESTION_ZH.search(stem) is not None
-    padded = (folded or fold(text)).padded
-    return _CLAUSE_EN.match(padded) is None and _QUESTION_EN.match(padded) is not None
+    asks = stem.endswith("呢") and any(word in stem for word in tables.INTERROGATIVES_ZH)
+    return asks or _QUESTION_ZH.search(stem) is not None
 
 
 def cues_of(text: str, language: str, folded: Folded | None = None) -> Cues:

@@ -38,6 +38,7 @@ PLAIN_USER: Final = "user"  # the subject of "I" where the speaker has no name
 
 _ARTICLES: Final = regex(r"^(?:the|an?) ")
 _PAST_EN: Final = regex(r"\b(?:used to|back when|when I was|as a (?:kid|child|teenager))\b")
+_PAST_WORDS_EN: Final = frozenset(("used", "back", "when", "as"))  # the first words of these
 _PAST_JA: Final = regex(r"(?:昔は|以前は|子供の頃)")
 _PAST_ZH: Final = regex(r"(?:以前|曾经|曾經|过去|小时候)")
 _PAST: Final = {"en": _PAST_EN, "ja": _PAST_JA, "zh": _PAST_ZH}
@@ -67,7 +68,9 @@ def slot_of(
     folded = folded or fold(text)
     cues = cues or cues_of(text, language, folded)
     language = table_language(language)
-    if cues.question or cues.hedged or cues.hearsay or cues.hypothetical or _PAST[language].search(text):
+    if cues.question or cues.hedged or cues.hearsay or cues.hypothetical:
+        return None
+    if not (language == "en" and _PAST_WORDS_EN.isdisjoint(folded.words)) and _PAST[language].search(text):
         return None
     text = text.replace("’", "'").strip()
     if language == "en" and not text.isascii():

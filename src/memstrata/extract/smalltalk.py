@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from memstrata.extract import cue_tables as tables
@@ -41,12 +42,19 @@ def is_filler(text: str, language: str, *, names: tuple[str, ...] = (), folded: 
         for name in names:
             text = text.replace(name, "")
         return _CJK[table].match(text) is not None or not any(character.isalnum() for character in text)
-    addressed = {short for name in names for word in name.lower().split() for short in (word, word[:3], word[:4])}
+    addressed = _addressed(names)
     return all(
         word in tables.FILLER_EN or word in addressed or _stretched(word) for word in (folded or fold(text)).words
     )
 
 
+@lru_cache(maxsize=64)
+def _addressed(names: tuple[str, ...]) -> frozenset[str]:
+    """The words that people are called by, and what they are cut to."""
+    return frozenset(short for name in names for word in name.lower().split() for short in (word, word[:3], word[:4]))
+
+
+@lru_cache(maxsize=4096)
 def _stretched(word: str) -> bool:
     """Whether a word is a filler with repeated letters: "sooo", "wooow", "hahahaha"."""
     squeezed = re.sub(r"(.)\1{2,}", r"\1", word)

@@ -182,7 +182,7 @@ def _subject(turn: Turn) -> str | None:
 
 def _halves(piece: str, turn: Turn, language: str) -> list[str]:
     """The halves of "I love tea but I hate coffee" where each sets a slot of its own; else the whole."""
-    if len(piece) > 200:
+    if len(piece) > 200 or (piece.isascii() and " I" not in piece and " my" not in piece):
         return [piece]
     halves = [half for half in _CONJUNCTION.split(piece) if half]
     if len(halves) > 1 and all(slot_of(half, _subject(turn), language) for half in halves):

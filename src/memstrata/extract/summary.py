@@ -67,7 +67,7 @@ def _worth(sentence: _Sentence, content: frozenset[str], weights: Counter[str]) 
     if not content or is_filler(sentence.text, language, folded=sentence.folded):
         return 0.0
     worth = sum(weights[word] for word in content) / math.sqrt(len(content))
-    if any(character.isdigit() for character in sentence.text):
+    if any(map(str.isdigit, sentence.text)):
         worth += _NUMBER_WORTH
     return worth * (_QUESTION_WORTH if is_question(sentence.text, language, sentence.folded) else 1.0)
 

@@ -76,7 +76,7 @@ def classify(
     ("loves" / "hates"). A superseded note is a duplicate only while it held, and is revised only when it held at the
     candidate's start or began later: then the candidate belongs before or into its time.
     """
-    key = _key(candidate.content)
+    key = statement_key(candidate.content)
     revised = [
         (each, reason)
         for each in neighbours
@@ -86,7 +86,7 @@ def classify(
     held = [each for each in neighbours if _held_at(each.note, candidate.said_at)]
     rivals = [each.note for each, _ in revised]
     for each in held:
-        if key == _key(each.note.content) and _same_occasion(candidate, each.note, rivals):
+        if key == statement_key(each.note.content) and _same_occasion(candidate, each.note, rivals):
             return Relation("duplicate", each.note, each.similarity, "the same statement")
     if revised:
         first, reason = revised[0]
@@ -227,13 +227,10 @@ def _same_date(one: EventTime | None, other: EventTime | None, *, missing_agrees
     return one.start < other.end and other.start < one.end
 
 
-_key = lru_cache(maxsize=4096)(statement_key)  # the same notes come round as neighbours again and again
-
-
 @lru_cache(maxsize=4096)
 def _without_fillers(text: str) -> str:
     """The equality key of a statement without words that add no fact."""
-    return " ".join(_filler().sub("", _key(text)).split())
+    return " ".join(_filler().sub("", statement_key(text)).split())
 
 
 @lru_cache(maxsize=4096)

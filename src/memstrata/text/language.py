@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from functools import lru_cache
 
 from memstrata.text.patterns import regex
@@ -74,11 +73,14 @@ def _latin(text: str) -> str:
     """The language whose function words are most frequent; English for plain ASCII without any, else "und"."""
     if not text.isascii() and _VIETNAMESE.search(text):
         return "vi"
-    hits = Counter(language for word in _LATIN_WORD.findall(text.lower()) for language in _LANGUAGES_OF.get(word, ()))
+    hits: dict[str, int] = {}
+    for word in _LATIN_WORD.findall(text.lower()):
+        for language in _LANGUAGES_OF.get(word, ()):
+            hits[language] = hits.get(language, 0) + 1
     if not hits:
         return "en" if text.isascii() else "und"
     # On a tie the order of the table decides, English first.
-    return max(_FUNCTION_WORDS, key=hits.__getitem__)
+    return max(_FUNCTION_WORDS, key=lambda language: hits.get(language, 0))
 
 
 def _variant(script: str, text: str, japanese: bool) -> str:

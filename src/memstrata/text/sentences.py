@@ -26,6 +26,7 @@ _STOP = regex(
     rf"|(?P<narrow>(?:[.!?]+|…+)[{_CLOSERS}]*)(?=\s|$|[^\x00-\u2fff])"
     r"|(?P<quote>[「『《])"
 )
+_ASCII_STOP = regex(rf"(?P<narrow>[.!?]+[{_CLOSERS}]*)(?=\s|$)")
 _CLOSING = {"「": "」", "『": "』", "《": "》"}
 _LONGEST_QUOTE = 300
 _LAST_WORD = regex(r"[\w.]+$")
@@ -57,6 +58,12 @@ def _ends(line: str, start: int, stop: re.Match[str]) -> bool:
 def _line_sentences(line: str) -> list[str]:
     found = []
     start = quoted_until = 0
+    if line.isascii():
+        for stop in _ASCII_STOP.finditer(line):
+            if _ends(line, start, stop):
+                found.append(line[start : stop.end()])
+                start = stop.end()
+        return [*found, line[start:]]
     for stop in _STOP.finditer(line):
         if opening := stop["quote"]:
             closing = line.find(_CLOSING[opening], stop.end(), stop.end() + _LONGEST_QUOTE)

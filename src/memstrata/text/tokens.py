@@ -12,7 +12,6 @@ import threading
 import unicodedata
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
-from typing import cast
 
 from memstrata.text import stopwords
 from memstrata.text.irregular import BASE_FORMS
@@ -68,14 +67,13 @@ def _split_once(text: str) -> tuple[tuple[str, str], ...]:
         plain = plain.translate(_QUOTES)
         pattern = _ASCII_UNITS if plain.isascii() else _UNITS
     units = []
-    for match in pattern.finditer(plain):
-        family = cast(str, match.lastgroup)
-        unit = match[family]
-        if family == "number":
-            unit = unit.replace(",", "")
-        elif family == "word" and "'" in unit:
-            unit = _CLITIC.sub("", unit)
-        units.append((family, unit))
+    for number, word, *run in pattern.findall(plain):
+        if word:
+            units.append(("word", _CLITIC.sub("", word) if "'" in word else word))
+        elif number:
+            units.append(("number", number.replace(",", "")))
+        else:
+            units.append(("run", run[0]))
     return tuple(units)
 
 
@@ -211,17 +209,18 @@ _COMMA_IN_NUMBER = regex(r"(?<=\d),(?=\d{3}(?!\d))")
 _NOT_KEYED = regex(
     rf"(?:(?!{LETTER})[^\d{UNSPACED}{MARKS}{INDIC_MARKS}+#%$€£¥@&<>=.\-])+|_|(?<!\d)\.|\.(?!\d)|(?<!\s)-|-(?!\d)"
 )
-_ASCII_NOT_KEYED = regex(r"[^a-z0-9+#%$&@<>=.\-]+|(?<!\d)\.|\.(?!\d)|(?<!\s)-|-(?!\d)")
+_ASCII_NOT_KEYED = regex(r"[^a-z0-9+#%$&@<>=.\-]+|\.(?:(?<!\d\.)|(?!\d))|-(?:(?<!\s-)|(?!\d))")
 _SPACE_BY_RUN = regex(rf"(?<=[{UNSPACED}]) | (?=[{UNSPACED}])")
 
 
+@lru_cache(maxsize=4096)  # the same notes come round as neighbours again and again
 def statement_key(text: str) -> str:
     """Equal for statements that differ only in case, width, punctuation, spaces at unspaced scripts, and emoji.
 
     A text of nothing but punctuation or emoji is its own key.
     """
     plain = normalise(text).translate(_QUOTES)
-    key = _COMMA_IN_NUMBER.sub("", plain).replace("'", "")
+    key = (_COMMA_IN_NUMBER.sub("", plain) if "," in plain else plain).replace("'", "")
     if key.isascii():
         return " ".join(_ASCII_NOT_KEYED.sub(" ", f" {key} ").split()) or plain
     key = " ".join(_NOT_KEYED.sub(" ", f" {key} ").split())
