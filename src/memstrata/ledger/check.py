@@ -115,6 +115,10 @@ def _references(db: Db, key: Key, sources: Sources) -> Found:
     for row in _rows(db, "decisions", key):
         if row["note"] is not None and row["note"] not in ids:
             yield "decisions", row["id"], "its note is gone"
+    decisions = {row["id"] for row in _rows(db, "decisions", key)}
+    for row in _rows(db, "feedback", key):
+        if row["decision"] not in decisions:
+            yield "feedback", row["decision"], "its decision is gone"
     names = {(name_key(name), row["no"]) for row in sources.notes for name in orjson.loads(row["names"])}
     held = {(row["name"], row["note"]) for row in _rows(db, "names", key)}
     for _, note in sorted(names ^ held):
