@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
 
-from memstrata.distil.commit import Embedded, commit_plan
+from memstrata.distil.commit import Embedded, Stale, commit_plan
 from memstrata.distil.plan import Occasion, Plan
 from memstrata.distil.stages import AROUND, counts_of, plan_and_commit, versions, writer_for
 from memstrata.engine import Engine
@@ -234,7 +234,11 @@ async def _admit(engine: Engine, scope: Scope, subject: Subject, said: Said) -> 
         note_verdict(rec, subject, said, made.note)
         rec.finish(said.payload, Receipt(operation, "feedback", now, counts={"noted": 1, **counts_of(plan)}))
 
-    await plan_and_commit(engine, whose, [_candidate(decision.candidate, first)], turns, occasion, write, durable=True)
+    candidate = _candidate(decision.candidate, first)
+    try:
+        await plan_and_commit(engine, whose, [candidate], turns, occasion, write, durable=True)
+    except Stale as error:
+        raise ConflictError(f"the notes around {decision.id} keep changing: try again") from error
     return await engine.store.read(lambda db: full_receipt(db, scope, operation))
 
 
