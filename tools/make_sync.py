@@ -9,7 +9,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src/memstrata"
-SOURCES = [PACKAGE / "face" / f"{name}.py" for name in ("intake", "recall", "notes", "log", "decisions", "upkeep")]
+SOURCES = [
+    PACKAGE / "face" / f"{name}.py" for name in ("intake", "recall", "model", "notes", "log", "decisions", "upkeep")
+]
 TARGET = PACKAGE / "memory.py"
 
 HEAD = '''"""The sync face, made from the async one by tools/make_sync.py: do not edit.
@@ -33,9 +35,11 @@ from memstrata.embed import Embedder
 from memstrata.errors import ClosedError
 from memstrata.gate.policy import Policy
 from memstrata.ledger.check import Disagreement
+from memstrata.ledger.cost import Costs
 from memstrata.ledger.decisions import PolicyReplay
 from memstrata.ledger.reindex import Progress
 from memstrata.llm import LLM
+from memstrata.recall.ask import Answer
 from memstrata.settings import Settings
 from memstrata.store.base import Store
 from memstrata.types import (

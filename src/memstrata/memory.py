@@ -19,9 +19,11 @@ from memstrata.embed import Embedder
 from memstrata.errors import ClosedError
 from memstrata.gate.policy import Policy
 from memstrata.ledger.check import Disagreement
+from memstrata.ledger.cost import Costs
 from memstrata.ledger.decisions import PolicyReplay
 from memstrata.ledger.reindex import Progress
 from memstrata.llm import LLM
+from memstrata.recall.ask import Answer
 from memstrata.settings import Settings
 from memstrata.store.base import Store
 from memstrata.types import (
@@ -325,6 +327,49 @@ class Memory:
         """Who this is: current notes of identity, preference and relation, each with its note."""
         return self._run(self._async.profile(user_id, agent_id=agent_id))
 
+    def ask(
+        self,
+        question: str,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        session_id: str | None = None,
+        max_tokens: int = 2000,
+        k: int | None = None,
+        now: datetime | str | None = None,
+        tz: str | None = None,
+        touch: bool = True,
+    ) -> Answer:
+        """Answer a question from memory: its context, one call of the model, and the memories the answer stands on.
+
+        Where memory does not have it, the text is "not in memory" and `found` is False. Only the cited memories count
+        as accessed. The other arguments are those of `context`.
+
+        Raises:
+            SettingsError: no model is set. LLMError: it cannot be reached, its budget is used up, or it answers nothing
+                that can be read.
+        """
+        return self._run(
+            self._async.ask(
+                question,
+                user_id=user_id,
+                agent_id=agent_id,
+                session_id=session_id,
+                max_tokens=max_tokens,
+                k=k,
+                now=now,
+                tz=tz,
+                touch=touch,
+            )
+        )
+
+    def cost(self, *, user_id: str | None = None, agent_id: str | None = None, by: Sequence[str] = ("stage",)) -> Costs:
+        """What the language model cost: calls, tokens, seconds and money, of one scope or of everybody.
+
+        by: what the lines are told apart by: stage, model, prompt, session, user, agent, day; any of them together.
+        """
+        return self._run(self._async.cost(user_id=user_id, agent_id=agent_id, by=by))
+
     def get(self, note_id: str, *, user_id: str | None = None, agent_id: str | None = None) -> Note:
         """One note with its links and evidence; NotFoundError when this scope has none with that id."""
         return self._run(self._async.get(note_id, user_id=user_id, agent_id=agent_id))
@@ -555,7 +600,8 @@ class Memory:
         agent_id, session_id}; ids that a line does not name are those given here. Conversations of the LoCoMo schema:
         each is a user of its own (its sample id, or `user_id`), its sessions are ended.
 
-        The whole file is checked before anything is written. `progress(what, done, total)` is called as it goes.
+        The whole file is checked before anything is written. `progress(what, done, total)` is called as it goes. An
+        import that was cut can be repeated: messages that this very file brought already are skipped.
 
         Returns:
             Counts of what was taken.

@@ -24,13 +24,13 @@ def stderr() -> Console:
 
 
 @contextlib.contextmanager
-def reading(store: Path, embedder: str | None = None) -> Iterator[Memory]:
+def reading(store: Path, embedder: str | None = None, *, llm: str | None = None) -> Iterator[Memory]:
     """The memory at a path, which must be there: a mistyped path is told, not made."""
     from memstrata.memory import Memory
 
     if not store.exists():
         raise StoreError(f"{store}: no store is there. Name one with --store, or begin one: memstrata remember TEXT")
-    with Memory(store, embedder=embedder, worker=False) as memory:
+    with Memory(store, embedder=embedder, llm=llm, worker=False) as memory:
         yield memory
 
 

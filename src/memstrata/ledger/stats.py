@@ -7,6 +7,8 @@ from typing import Any
 
 from memstrata.engine import Engine
 from memstrata.journal.jobs import retry_failed
+from memstrata.ledger.cost import read_costs
+from memstrata.llm.budget import WARN_AT, budget_used
 from memstrata.store.base import Db
 from memstrata.store.rows import from_us
 from memstrata.types import Scope
@@ -39,6 +41,7 @@ async def stats(engine: Engine, scope: Scope | None) -> dict[str, Any]:
     tiers: hot turns, warm pages, distilled pages. jobs: queued, failed, and since when the oldest queued one is due.
     errors: what failed jobs said. vectors: model, dim, count (of the owner, whichever agent asks).
     bytes: of the whole store; bytes_per_turn: bytes over the turns of the tenant. languages: shares in [0, 1].
+    llm: what the language model cost, in all and a turn, and what it answered that could not be read.
     advice: what to change, in sentences; mostly empty.
     """
     part = _Part(engine.settings.tenant, scope)
@@ -59,7 +62,8 @@ async def stats(engine: Engine, scope: Scope | None) -> dict[str, Any]:
             "bytes": size,
             "bytes_per_turn": size / turns if turns else 0.0,
             "languages": languages,
-            "advice": _advice(languages, engine.embedder.name),
+            "llm": _llm(db, part, engine),
+            "advice": _advice(languages, engine.embedder.name) + _budget_advice(db, part, engine),
         }
 
     return await engine.store.read(read)
@@ -160,6 +164,32 @@ def _vectors(db: Db, part: _Part, engine: Engine) -> dict[str, Any]:
         "dim": engine.embedder.dim,
         "count": _one(db, *_count("vectors", *part.where("x", agents=False))),
     }
+
+
+def _llm(db: Db, part: _Part, engine: Engine) -> dict[str, Any]:
+    costs = read_costs(db, part.tenant, part.scope, ("stage",))
+    return {
+        "model": None if engine.llm is None else engine.llm.name,
+        "calls": costs.total.calls,
+        "unreadable": costs.total.unreadable,
+        "input_tokens": costs.total.input_tokens,
+        "output_tokens": costs.total.output_tokens,
+        "cached_tokens": costs.total.cached_tokens,
+        "seconds": costs.total.seconds,
+        "money": costs.total.money,
+        "calls_a_turn": costs.calls_a_turn,
+        "tokens_a_turn": costs.tokens_a_turn,
+    }
+
+
+def _budget_advice(db: Db, part: _Part, engine: Engine) -> list[str]:
+    share = budget_used(db, part.tenant, engine.now(), engine.settings)
+    if share < WARN_AT:
+        return []
+    return [
+        f"{share:.0%} of the language model's budget of the day is used: what comes after it waits until midnight UTC; "
+        "raise llm_tokens_a_day or llm_money_a_day, or set llm_fallback=\"offline\""
+    ]
 
 
 def _shares(counts: dict[str, int]) -> dict[str, float]:

@@ -10,7 +10,7 @@ import logging
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, Generic, TypeVar
 
 import orjson
@@ -21,6 +21,7 @@ from memstrata.errors import LLMBudgetError, LLMUnreadableError, SettingsError
 from memstrata.journal.jobs import Job
 from memstrata.llm.answers import SHAPES, schema_of
 from memstrata.llm.base import Completion, Request
+from memstrata.llm.budget import WARN_AT, budget_used, midnight
 from memstrata.llm.guard import Guard
 from memstrata.llm.prompts import prompt
 from memstrata.llm.repair import Answer, read_answer
@@ -32,7 +33,6 @@ log = logging.getLogger("memstrata")
 
 A = TypeVar("A", bound=BaseModel)
 
-WARN_AT = 0.8  # of the day's budget
 MOST_TOKENS: Mapping[tuple[str, str], int] = {
     ("page", "full"): 1500,
     ("page", "small"): 600,
@@ -70,14 +70,6 @@ class Asked(Generic[A]):
         return {"model": self.model, "prompt": self.prompt}
 
 
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """Tokens and US dollars of a day."""
-
-    tokens: int
-    money: float
-
-
 async def ask_model(engine: Engine, purpose: Purpose, text: str, offered: Mapping[str, Any]) -> Asked[Any]:
     """One call of a stage, or its answer that was paid for before; every text in it is redacted.
 
@@ -113,16 +105,6 @@ def settle(db: Db, job: Job) -> None:
     )
 
 
-def spent_on(db: Db, tenant: str, now: datetime) -> Spent:
-    """What a tenant spent on the day of `now` (UTC)."""
-    row = db.one(
-        "SELECT sum(input_tokens + output_tokens) AS tokens, sum(cost) AS money FROM calls"
-        " WHERE tenant = ? AND at >= ?",
-        (tenant, to_us(_midnight(now))),
-    )
-    return Spent(0, 0.0) if row is None else Spent(row["tokens"] or 0, row["money"] or 0.0)
-
-
 def author_of_page(db: Db, key: tuple[str, str], page: int) -> dict[str, str]:
     """The model and prompt that drafted a page; empty where it was done without one."""
     row = db.one(
@@ -133,38 +115,19 @@ def author_of_page(db: Db, key: tuple[str, str], page: int) -> dict[str, str]:
     return {} if row is None else {"model": row["model"], "prompt": row["prompt"]}
 
 
-def _midnight(now: datetime) -> datetime:
-    return now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-
-
 async def _check_budget(engine: Engine, llm: Guard, tenant: str) -> None:
     """Raise LLMBudgetError when the day's budget is used up; warn once a day from 80 % on."""
     settings, now = engine.settings, engine.now()
     if settings.llm_tokens_a_day is None and settings.llm_money_a_day is None:
         return
-    spent = await engine.store.read(lambda db: spent_on(db, tenant, now))
-    share = budget_share(spent, settings.llm_tokens_a_day, settings.llm_money_a_day)
+    share = await engine.store.read(lambda db: budget_used(db, tenant, now, settings))
     if share >= 1.0:
-        tomorrow = _midnight(now) + timedelta(days=1)
-        raise LLMBudgetError(
-            f"the day's budget of {llm.name} is used up ({spent.tokens} tokens, {spent.money:.2f} US dollars)",
-            retry_after=(tomorrow - now).total_seconds(),
-            asked=False,
-        )
-    day = f"{_midnight(now):%Y-%m-%d}"
+        wait = (midnight(now) + timedelta(days=1) - now).total_seconds()
+        raise LLMBudgetError(f"the day's budget of {llm.name} is used up", retry_after=wait, asked=False)
+    day = f"{midnight(now):%Y-%m-%d}"
     if share >= WARN_AT and llm.warned_on != day:
         llm.warned_on = day
         log.warning("%.0f %% of the language model's budget of the day is used", 100 * share)
-
-
-def budget_share(spent: Spent, tokens: int | None, money: float | None) -> float:
-    """The share of the day's budget that is used: the larger one of tokens and money; 0 without a budget."""
-    shares = [0.0]
-    if tokens is not None:
-        shares.append(spent.tokens / tokens)
-    if money is not None:
-        shares.append(spent.money / money)
-    return max(shares)
 
 
 def _request(llm: Guard, stage: str, text: str) -> Request:

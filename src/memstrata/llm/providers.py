@@ -8,6 +8,7 @@ to classes with `retry_after`, normalises usage with cached tokens, and knows pr
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from memstrata.embed.base import require
@@ -21,14 +22,24 @@ if TYPE_CHECKING:
 
 RETRIES = 2  # of the provider's client, which waits as Retry-After says; longer waits are the job queue's
 EXTRA = {"openai": "llm", "anthropic": "llm", "google": "llm-google", "bedrock": "llm-bedrock"}
+KEYS: Mapping[str, tuple[str, ...]] = {
+    "openai": ("OPENAI_API_KEY",),
+    "anthropic": ("ANTHROPIC_API_KEY",),
+    "google": ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
+    "bedrock": (),  # AWS has a chain of its own
+}
 PLACEHOLDER_KEY = "none"  # the library insists on a key; a server of one's own ignores it
 
 
 class ProviderLLM:
     """A model of OpenAI (or any endpoint that speaks its chat protocol), Anthropic, Google or Bedrock.
 
-    The key is read from the environment by the library when the model is made; it is kept nowhere else. The answer is
-    held to the schema where the model can do that; elsewhere the instructions ask for it.
+    The key is read from the environment by the library, at the first call, and is kept nowhere else. The library is
+    loaded then, too. The answer is held to the schema where the model can do that; elsewhere the instructions ask for
+    it.
+
+    Raises:
+        SettingsError: no key is set. MissingExtraError: the provider's extra is not installed.
     """
 
     def __init__(
@@ -38,17 +49,25 @@ class ProviderLLM:
         self.name = f"{provider}:{model}"
         self.profile: Profile = profile
         self._timeout = timeout
-        self._model: Model[Any] | None = _model(provider, model, base_url)
+        base_url = base_url or (os.environ.get("OPENAI_BASE_URL") if provider == "openai" else None)
+        if KEYS[provider] and not base_url and not any(map(os.environ.get, KEYS[provider])):
+            hint = " (or llm_base_url for a server of your own)" if provider == "openai" else ""
+            raise SettingsError(f"{self.name} needs {' or '.join(KEYS[provider])} in the environment{hint}")
+        self._named = (provider, model, base_url)
+        self._model: Model[Any] | None = None
+        self._closed = False
 
     async def complete(self, request: Request) -> Completion:
         """See `LLM.complete`."""
+        if self._closed:
+            raise ClosedError("this language model is closed")
+        if self._model is None:
+            self._model = _model(*self._named)
         from pydantic_ai.direct import model_request
         from pydantic_ai.exceptions import ModelAPIError, UnexpectedModelBehavior, UserError
         from pydantic_ai.messages import ModelRequest
         from pydantic_ai.settings import ModelSettings
 
-        if self._model is None:
-            raise ClosedError("this language model is closed")
         settings = ModelSettings(
             max_tokens=request.max_tokens,
             temperature=0.0,
@@ -72,6 +91,7 @@ class ProviderLLM:
 
     async def close(self) -> None:
         """See `LLM.close`."""
+        self._closed = True
         model, self._model = self._model, None
         client = getattr(model, "client", None)
         close = getattr(client, "close", None)
@@ -110,7 +130,6 @@ def _model(provider: str, model: str, base_url: str | None) -> Model[Any]:
             from pydantic_ai.models.openai import OpenAIChatModel
             from pydantic_ai.providers.openai import OpenAIProvider
 
-            base_url = base_url or os.environ.get("OPENAI_BASE_URL")
             key = os.environ.get("OPENAI_API_KEY") or (PLACEHOLDER_KEY if base_url else None)
             return OpenAIChatModel(model, provider=OpenAIProvider(base_url=base_url, api_key=key))
         except UserError as error:
