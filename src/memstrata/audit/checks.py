@@ -130,9 +130,9 @@ def expired(item: Read, now: datetime) -> Finding | None:
     ends = [entry.event_end] if is_note else [each.event.end if each.event else None for each in item.stated]
     known = [end for end in ends if end is not None]
     if kinds == {"plan"} and known and max(known) <= now:
-        return Finding("stale", entry, f"a plan for a time that ended on {max(known):%Y-%m-%d}")
+        return Finding("stale", entry, f"a plan whose time is over: it ended on {max(known):%Y-%m-%d}")
     if kinds == {"ephemeral"} and entry.at + EPHEMERAL <= now:
-        return Finding("stale", entry, f"of the moment, said on {entry.at:%Y-%m-%d}")
+        return Finding("stale", entry, f"of the moment: said on {entry.at:%Y-%m-%d}")
     return None
 
 
@@ -143,10 +143,13 @@ def repeated(entries: Sequence[Entry], found: Sequence[Cluster]) -> Iterator[Fin
     """Copies of entries, each with the one that it repeats; so many copies of one are a loop too."""
     for cluster in found:
         kept = entries[cluster.kept].id
-        for problem, places in (("exact_duplicate", cluster.exact), ("near_duplicate", cluster.near)):
+        copies: tuple[tuple[Problem, str, tuple[int, ...]], ...] = (
+            ("exact_duplicate", "the same statement as", cluster.exact),
+            ("near_duplicate", "nearly the same as", cluster.near),
+        )
+        for problem, how, places in copies:
             for place in places:
-                how = "the same statement as" if problem == "exact_duplicate" else "nearly the same as"
-                yield Finding(problem, entries[place], f"{how} {kept}", kept)  # type: ignore[arg-type]  # one of them
+                yield Finding(problem, entries[place], f"{how} {kept}", kept)
         if cluster.size >= COPIES:
             for place in sorted([*cluster.exact, *cluster.near]):
                 yield Finding("recall_loop", entries[place], f"stored {cluster.size} times over", kept)

@@ -171,7 +171,7 @@ def test_stale_entries_gave_way_or_have_passed(audited: Callable[..., Audit]) ->
     assert "m3" not in stale
     assert "m5" not in stale
     assert stale["m0"] == "lives in: porto before, lisbon since m5"
-    assert stale["m2"].startswith("a plan for a time that ended on 2026-05-1")
+    assert stale["m2"].startswith("a plan whose time is over: it ended on 2026-05-1")
 
 
 def test_a_memstrata_store_is_read_and_not_changed(make_bench: Callable[..., Any], tmp_path: Path) -> None:
