@@ -2,7 +2,8 @@
 
     python child.py MODE PATH SEED [KILL_AFTER]
 
-MODE is `add` (adds and recalls, the worker at work beside them), `remember`, or `work` (only the queue).
+MODE is `add` (adds and recalls, the worker at work beside them), `remember`, `work` (only the queue), or a verb of
+upkeep on a store that the parent prepared: `erase`, `maintain`, `reembed`, `reindex`, `import`.
 With KILL_AFTER it kills itself just before its writer runs the statement of that number; BEGIN and COMMIT count too.
 """
 
@@ -14,11 +15,14 @@ import os
 import random
 import signal
 import sys
-from datetime import UTC, datetime
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from memstrata import Memory, Receipt, SetClock
+from memstrata.embed.base import Vector
+from memstrata.embed.hashing import HashingEmbedder
 
 AT = datetime(2026, 6, 1, 12, tzinfo=UTC)
 SETTINGS = {"embedder": "hashing", "alpha": 0.5, "beta": 0.55}  # a page is due one tick after it was made
@@ -32,7 +36,18 @@ STATEMENTS = [
     "I am allergic to fruit number {n}.",
     "What do you think about that?",
 ]
+UPKEEP = ("erase", "maintain", "reembed", "reindex", "import")
+LATER = AT + timedelta(days=400)
 NAMES = ("Ana", "Boris", "Chen", "Daiki")
+
+
+class OtherEmbedder(HashingEmbedder):
+    """Another model than the store's."""
+
+    name = "hashing-mirrored"
+
+    async def embed(self, texts: Sequence[str], *, query: bool = False) -> Vector:
+        return (await super().embed(texts, query=query))[:, ::-1].copy()
 
 
 def statement(n: int, seed: int) -> str:
@@ -88,6 +103,22 @@ def work(memory: Memory, seed: int) -> None:
     say("done")
 
 
+def upkeep(memory: Memory, mode: str) -> None:
+    """One verb on the whole store, from beginning to end."""
+    say("begun")
+    if mode == "erase":
+        memory.erase(user_id="ana")
+    elif mode == "maintain":
+        memory.maintain(now=LATER)
+    elif mode == "reembed":
+        memory.reembed(OtherEmbedder())
+    elif mode == "reindex":
+        memory.reindex()
+    else:
+        memory.import_(Path(memory._async._engine.store.path).with_suffix(".jsonl"))  # type: ignore[attr-defined]
+    say("done")
+
+
 def kill_before(memory: Memory, statements: int) -> None:
     """Kill this process just before the writer's statement of this number."""
     left = itertools.count(statements - 1, -1)
@@ -101,13 +132,16 @@ def kill_before(memory: Memory, statements: int) -> None:
 
 def main() -> None:
     mode, path, seed = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
-    settings: dict[str, Any] = {**SETTINGS, "worker": mode != "work"}
-    if mode == "work":
+    settings: dict[str, Any] = {**SETTINGS, "worker": mode in ("add", "remember")}
+    if not settings["worker"]:
         settings["clock"] = SetClock(AT)
     memory = Memory(path, **settings)
     if len(sys.argv) > 4:
         kill_before(memory, int(sys.argv[4]))
-    {"add": add, "remember": remember, "work": work}[mode](memory, seed)
+    if mode in UPKEEP:
+        upkeep(memory, mode)
+    else:
+        {"add": add, "remember": remember, "work": work}[mode](memory, seed)
 
 
 if __name__ == "__main__":

@@ -163,8 +163,9 @@ def test_messages_come_in_line_by_line(past: SimpleNamespace) -> None:
         assert memory.recall("京都", user_id="taro")[0].evidence[0].speaker == "太郎"
         assert "上海" not in str(memory.recall("上海", user_id="ana", agent_id="other").hits)
         assert "上海" in memory.recall("上海", user_id="ana", agent_id="helper")[0].text
-        # The same file again: ids are known, what has none is said again.
-        assert memory.import_(io.StringIO(data), user_id="ana") == {"messages": 4, "skipped": 2, "stored": 2}
+        assert memory.import_(io.StringIO(data), user_id="ana") == {"messages": 4, "skipped": 4}
+        # Another file with the same messages: ids are known, what has none is said again.
+        assert memory.import_(io.StringIO(data + "\n"), user_id="ana") == {"messages": 4, "skipped": 2, "stored": 2}
 
 
 @pytest.mark.parametrize(
@@ -224,3 +225,19 @@ def test_a_foreign_file_is_refused(data: bytes, past: SimpleNamespace) -> None:
 def test_a_file_that_is_not_there_is_an_error_that_says_so(tmp_path: Path, past: SimpleNamespace) -> None:
     with past.open_memory(":memory:") as memory, pytest.raises(InputError, match="No such file"):
         memory.import_(tmp_path / "none.jsonl")
+
+
+def test_an_import_that_was_cut_is_gone_on_with(past: SimpleNamespace) -> None:
+    lines = [{"role": "user", "content": f"Note {n} 茶", "user_id": f"u{n // 150}"} for n in range(310)]
+    data = "\n".join(json.dumps(line) for line in lines)
+    with past.open_memory(":memory:", SetClock(past.START)) as memory:
+
+        def cut(what: str, done: int, total: int) -> None:
+            if done >= 200:
+                raise RuntimeError("cut")
+
+        with pytest.raises(RuntimeError, match="cut"):
+            memory.import_(io.StringIO(data), progress=cut)
+        assert memory.import_(io.StringIO(data)) == {"messages": 310, "skipped": 250, "stored": 60}
+        assert memory.import_(io.StringIO(data))["skipped"] == 310
+        assert [memory.stats(user_id=f"u{n}")["turns"] for n in range(3)] == [150, 150, 10]

@@ -78,7 +78,8 @@ class MemoryUpkeep(MemoryBase):
         agent_id, session_id}; ids that a line does not name are those given here. Conversations of the LoCoMo schema:
         each is a user of its own (its sample id, or `user_id`), its sessions are ended.
 
-        The whole file is checked before anything is written. `progress(what, done, total)` is called as it goes.
+        The whole file is checked before anything is written. `progress(what, done, total)` is called as it goes. An
+        import that was cut can be repeated: messages that this very file brought already are skipped.
 
         Returns:
             Counts of what was taken.

@@ -6,6 +6,7 @@ The whole file is read and checked first. A fault is an InputError that names th
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -229,11 +230,14 @@ async def _import_messages(
 ) -> dict[str, int]:
     lines = [_message_line(engine, name, number, item, scope) for number, item in _objects(data, name)]
     counts: Counter[str] = Counter()
+    file = hashlib.blake2b(data, digest_size=16).hexdigest()
     for where, group in groupby(lines, key=lambda line: line.scope):
         messages = [dict(line.message) for line in group]
         for start in range(0, len(messages), MESSAGES):
-            receipt = await add(engine, where, messages[start : start + MESSAGES])
-            counts.update(outcome.outcome for outcome in receipt.messages)
+            part = messages[start : start + MESSAGES]
+            # An import that was cut is gone on with by the next one of the same file.
+            receipt = await add(engine, where, part, idempotency_key=f"import/{file}/{counts.total()}")
+            counts.update("skipped" if receipt.repeated else outcome.outcome for outcome in receipt.messages)
             report(progress, "messages", counts.total(), len(lines))
     return {"messages": len(lines), **counts}
 
