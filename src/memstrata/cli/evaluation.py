@@ -94,16 +94,22 @@ def table(
     jobs: Jobs = 1,
     clock: Clock = "said",
     max_tokens: Tokens = 2500,
+    llm: Annotated[str | None, typer.Option(help="A model that answers a sample of the questions.")] = None,
+    base_url: Annotated[str | None, typer.Option(help="Endpoint of openai:NAME.")] = None,
+    sample: Annotated[int, typer.Option(min=1, help="Questions that it answers.")] = 100,
     seed: Seed = 0,
     embedder: Embedder = None,
     json: Json = False,
 ) -> None:
     """Baselines, presets and ablations in one table: the same questions, the same embedder."""
-    from memstrata.evaluation.table import chosen, make_table, shown
+    from memstrata.evaluation.table import Answerer, chosen, make_table, shown
+    from memstrata.llm.registry import create_llm
 
     data = _limited(_load(path), limit)
     options = _options(cache, jobs, None, clock, max_tokens, embedder)
-    lines = make_table(data, chosen(rows or ()), options, out, progress=stderr().is_terminal, seed=seed)
+    answerer = None if llm is None else Answerer(lambda: create_llm(llm, base_url=base_url), sample)
+    shows = stderr().is_terminal
+    lines = make_table(data, chosen(rows or ()), options, out, progress=shows, seed=seed, answerer=answerer)
     found = [line.as_dict() for line in lines]
     _print_rows(found if json else shown(found), json)
 
@@ -153,7 +159,7 @@ def compare(
     if json:
         emit([asdict(each) for each in found], json)
         return
-    _print_rows([_row(each, first.name, second.name) for each in found], json)
+    _print_rows([_row(each, first.name, second.name, whole=False) for each in found], json)
 
 
 def replay(
@@ -174,7 +180,9 @@ def replay(
     options = _options(cache, jobs, None, "said", max_tokens, embedder)
     found = replayed(data, options, out, progress=stderr().is_terminal, seed=seed)
     rows = [
-        {"against": name, **_row(each, "without", "with")} for name, figures in found.differences for each in figures
+        {"against": name, **_row(each, "without", "with", whole=json)}
+        for name, figures in found.differences
+        for each in figures
     ]
     _print_rows(rows, json)
 
@@ -356,17 +364,15 @@ def _folder(out: Path | None) -> Iterator[Path]:
         yield Path(scratch)
 
 
-def _row(found: Difference, first: str, second: str) -> dict[str, Any]:
-    return {
-        "figure": found.figure,
-        "n": found.n,
-        first: found.first,
-        second: found.second,
-        "difference": found.difference.mean,
-        "low": found.difference.low,
-        "high": found.difference.high,
-        "p": found.p,
-    }
+def _row(found: Difference, first: str, second: str, *, whole: bool) -> dict[str, Any]:
+    """A difference as a row: whole for programs, for people with its interval in one cell."""
+    from memstrata.evaluation.table import cell
+
+    row = {"figure": found.figure, "n": found.n, first: found.first, second: found.second}
+    mean, low, high = found.difference.mean, found.difference.low, found.difference.high
+    if whole:
+        return row | {"difference": mean, "low": low, "high": high, "p": found.p}
+    return row | {"difference": f"{cell(mean)} [{cell(low)}, {cell(high)}]", "p": found.p}
 
 
 def _print_rows(rows: list[dict[str, Any]], json: bool) -> None:

@@ -76,7 +76,7 @@ def sample(answered: Sequence[Answered], count: int | None, seed: int) -> list[i
 
 
 async def answer_run(
-    folder: RunFolder, llm: LLM, *, count: int | None = None, seed: int = 0, at_once: int = 4, done: Done
+    folder: RunFolder, llm: LLM, *, count: int | None = None, seed: int = 0, at_once: int = 4, done: Done = lambda: None
 ) -> None:
     """Has a model answer the run's questions (a sample of `count`) from their contexts; what is there stays.
 
@@ -87,8 +87,8 @@ async def answer_run(
 
     async def ask(number: int) -> None:
         one = answered[number]
-        if not one.context:
-            raise InputError(f"{folder.path}: the run kept no contexts; run it again with --contexts")
+        if one.context is None:
+            raise InputError(f"{folder.path}: the run kept no contexts; run it into a new folder with --contexts")
         text = f"Recalled:\n{one.context}\n\nQuestion: {one.question}"
         given, usage = await _complete(llm, "answer", text, GivenAnswer, ANSWER_TOKENS)
         record = {"number": number, "model": llm.name, "prompt": digest("answer"), "answer": given.answer.strip()}
@@ -98,7 +98,9 @@ async def answer_run(
     await _each(ask, [number for number in sample(answered, count, seed) if number not in known], at_once)
 
 
-async def judge_run(folder: RunFolder, judge: LLM, *, rounds: int = 2, at_once: int = 4, done: Done) -> None:
+async def judge_run(
+    folder: RunFolder, judge: LLM, *, rounds: int = 2, at_once: int = 4, done: Done = lambda: None
+) -> None:
     """Has a model grade every answer `rounds` times, so that its agreement with itself is known; what is there stays.
 
     Questions without an answer are not graded: whether an answer abstains is plain.

@@ -29,7 +29,7 @@ class Answered:
     in_context: float
     age_days: float
     answer: str | None = None
-    context: str = ""
+    context: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

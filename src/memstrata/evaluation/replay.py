@@ -1,8 +1,9 @@
 """A replay in which questions are asked while the conversation goes on, so that accesses are real.
 
 Every second scored question is asked, once, after the session in which the newest of its evidence was said, and counts
-as an access; the others are asked at the end and scored. The clock moves with the sessions. Rows: accesses and tier
-scores; no accesses (the same questions asked without touching anything); accesses that the ranking does not look at.
+as an access; the others are asked at the end and scored. The clock moves with the sessions. Beside the memory as it is:
+without accesses (the same questions asked without touching anything), without the heat of pages in the score, without
+forgetting, and without both.
 """
 
 from __future__ import annotations
@@ -19,15 +20,15 @@ from memstrata.evaluation.systems import System
 from memstrata.evaluation.table import slug
 from memstrata.presets import LEGS
 
-ACCESSED = System("accesses, tier scores", between="touch")
-UNTOUCHED = System("no accesses", between="look")
-NO_TIERS = System(
-    "accesses, no tier scores",
-    {"forgetting": False, "legs": tuple(leg for leg in LEGS if leg != "pages")},
-    between="touch",
+NO_PAGES = tuple(leg for leg in LEGS if leg != "pages")
+ARMS = (
+    System("accesses and tier scores", between="touch"),
+    System("no accesses", between="look"),
+    System("no heat", {"legs": NO_PAGES}, between="touch"),
+    System("no forgetting", {"forgetting": False}, between="touch"),
+    System("no tier scores", {"forgetting": False, "legs": NO_PAGES}, between="touch"),
 )
 SHOWN = ("frac@5", "frac@10", "frac@20", "mrr", "ndcg@10", "in_context")
-ARMS = (ACCESSED, UNTOUCHED, NO_TIERS)
 
 
 @dataclass(frozen=True, slots=True)

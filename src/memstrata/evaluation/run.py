@@ -216,6 +216,8 @@ def _conversation(task: _Task, embedder: CachedEmbedder, bars: Progress) -> tupl
         with Memory(path, embedder=embedder, clock=clock or SystemClock(), worker=False, **system.settings) as memory:
             run = MemoryRun(memory, conversation, system, clock)
             seconds, answered = _work(run, conversation, task.depth, options.max_tokens, bars, options.contexts)
+            if conversation.statements:  # each is looked for in the notes: those of pages that are still warm, too
+                memory.distil(user_id=conversation.id)
             figures = run.figures(seconds, 0)
             notes = all_notes(memory, conversation.id)
         statements = statements_of(conversation, notes)
@@ -270,7 +272,7 @@ def _answered(
         in_context=len(gold & asked.in_context) / len(gold),
         age_days=age.total_seconds() / 86_400,
         answer=question.answer,
-        context=asked.context if contexts else "",
+        context=asked.context if contexts else None,
     )
 
 

@@ -249,6 +249,7 @@ class MemoryRun:
             superseded=outcomes.get("admitted_superseding", 0) + outcomes.get("superseded_on_arrival", 0),
             linked=counted["links"],
             evolved=counted["evolved"],
+            llm_calls=counted["llm"]["calls"],
         )
 
 

@@ -6,21 +6,24 @@ encoded once for the whole table.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 from memstrata.errors import InputError
+from memstrata.evaluation.answering import answer_rows, answer_run
 from memstrata.evaluation.benchmark import Benchmark
 from memstrata.evaluation.compare import Interval, figures_of, intervals
 from memstrata.evaluation.folder import RunFolder
 from memstrata.evaluation.retrieval import CUTS
 from memstrata.evaluation.run import CACHE, Evaluation, Options, run_system
 from memstrata.evaluation.systems import System
+from memstrata.llm.base import LLM
 from memstrata.presets import LEGS, PRESETS
 
 WHOLE = 1_000_000  # tokens: no conversation is longer
@@ -61,11 +64,19 @@ COLUMNS = ("frac@5", "frac@10", "frac@20", "mrr", "ndcg@10")
 
 
 @dataclass(frozen=True, slots=True)
+class Answerer:
+    """A model that answers questions of a table, and of how many (a fixed sample)."""
+
+    open: Callable[[], LLM]
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class Line:
     """One system's figures. `metrics` are None for what ranks nothing; `frac10` is frac@10 with its interval.
 
     in_context: the fraction of gold turns that contexts stand on; tokens: of a context, mean; ms: of a recall, mean;
-    llm_calls: a turn taken in; notes: kept; bytes: a turn.
+    llm_calls: a turn taken in; notes: kept; bytes: a turn; answer_f1: the official F1 of a model's answers, if asked.
     """
 
     system: str
@@ -78,6 +89,7 @@ class Line:
     llm_calls: float
     notes: int
     bytes: float
+    answer_f1: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -92,6 +104,7 @@ class Line:
             "llm_calls": round(self.llm_calls, 3),
             "notes": self.notes,
             "bytes": round(self.bytes, 1),
+            "answer_f1": None if self.answer_f1 is None else round(self.answer_f1, 4),
         }
 
 
@@ -127,6 +140,7 @@ def shown(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             "LLM": row["llm_calls"],
             "notes": row["notes"],
             "bytes": round(row["bytes"]),
+            **({} if row["answer_f1"] is None else {"F1": row["answer_f1"]}),
         }
         for row in rows
     ]
@@ -158,17 +172,36 @@ def make_table(
     *,
     progress: bool = True,
     seed: int = 0,
+    answerer: Answerer | None = None,
 ) -> list[Line]:
-    """Runs each system (or goes on with its run) below `folder`, and writes table.json and table.md there."""
-    shared = replace(options, cache=options.cache or folder / CACHE)
+    """Runs each system (or goes on with its run) below `folder`, and writes table.json and table.md there.
+
+    With an `answerer` a model also answers the same sample of questions from every system's contexts.
+    """
+    contexts = options.contexts or answerer is not None
+    shared = replace(options, cache=options.cache or folder / CACHE, contexts=contexts)
     lines = []
     for system in systems:
-        evaluation = run_system(data, system, shared, RunFolder(folder / slug(system.name)), progress=progress)
-        lines.append(line_of(system.name, evaluation, ranks=system.ranks, seed=seed))
+        own = RunFolder(folder / slug(system.name))
+        line = line_of(
+            system.name, run_system(data, system, shared, own, progress=progress), ranks=system.ranks, seed=seed
+        )
+        f1 = None if answerer is None else asyncio.run(_answer_f1(own, answerer, seed))
+        lines.append(replace(line, answer_f1=f1))
     rows = [line.as_dict() for line in lines]
     (folder / "table.json").write_text(json.dumps(rows, indent=1), encoding="utf-8")
     (folder / "table.md").write_text(markdown(rows), encoding="utf-8")
     return lines
+
+
+async def _answer_f1(folder: RunFolder, answerer: Answerer, seed: int) -> float | None:
+    llm = answerer.open()
+    try:
+        await answer_run(folder, llm, count=answerer.count, seed=seed)
+    finally:
+        await llm.close()
+    rows = {row["category"]: row for row in await answer_rows(folder, ())}
+    return rows["with an answer"]["locomo_f1"] if "with an answer" in rows else None
 
 
 def slug(name: str) -> str:

@@ -63,9 +63,9 @@ def test_wrong_options_end_with_two(run, own: str, arguments: tuple[str, ...]) -
     assert run("eval", "jsonl", own, *arguments).code == 2
 
 
-def test_a_replay_needs_questions_on_both_sides(run, own: str) -> None:
+def test_a_replay_compares_with_and_without_accesses_and_tiers(run, own: str) -> None:
     rows = run("eval", "replay", own, "--out", "r", "--json").json
-    assert {row["against"] for row in rows} == {"no accesses", "accesses, no tier scores"}
+    assert {row["against"] for row in rows} == {"no accesses", "no heat", "no forgetting", "no tier scores"}
 
 
 def test_answers_need_contexts(run, own: str) -> None:

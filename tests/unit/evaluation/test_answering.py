@@ -26,14 +26,11 @@ from memstrata.evaluation.locomo import load_locomo
 from memstrata.evaluation.page import as_markdown, html, read_runs
 from memstrata.evaluation.run import Options, run_system
 from memstrata.evaluation.systems import System
+from memstrata.evaluation.table import SYSTEMS, Answerer, make_table
 from memstrata.llm.base import Request
 from memstrata.llm.fakes import ScriptedLLM
 
 Write = Callable[[Any], Path]
-
-
-def nothing() -> None:
-    """No progress is shown."""
 
 
 @pytest.fixture
@@ -59,11 +56,11 @@ def test_answers_are_asked_for_once_and_scored(folder: RunFolder) -> None:
         return knows(request)
 
     with pytest.raises(LLMUnavailableError):
-        asyncio.run(answer_run(folder, ScriptedLLM(cut), at_once=1, done=nothing))
+        asyncio.run(answer_run(folder, ScriptedLLM(cut), at_once=1))
     half = ScriptedLLM(knows)
     already = len(folder.lines("answers.jsonl"))
     assert already == 2
-    asyncio.run(answer_run(folder, half, done=nothing))
+    asyncio.run(answer_run(folder, half))
     assert len(half.requests) == 6 - already
     assert half.requests[0].instructions == prompt("answer")
     rows = {row["category"]: row for row in asyncio.run(answer_rows(folder, embedder=HashingEmbedder()))}
@@ -76,7 +73,7 @@ def test_answers_are_asked_for_once_and_scored(folder: RunFolder) -> None:
 
 
 def test_the_judge_is_held_against_itself(folder: RunFolder) -> None:
-    asyncio.run(answer_run(folder, ScriptedLLM(knows), done=nothing))
+    asyncio.run(answer_run(folder, ScriptedLLM(knows)))
     calls = iter(range(100))
 
     def wavers(request: Request) -> dict[str, bool]:
@@ -84,7 +81,7 @@ def test_the_judge_is_held_against_itself(folder: RunFolder) -> None:
         return {"correct": right if next(calls) else not right}  # its first verdict is wrong
 
     judge = ScriptedLLM(wavers)
-    asyncio.run(judge_run(folder, judge, at_once=1, done=nothing))
+    asyncio.run(judge_run(folder, judge, at_once=1))
     assert len(judge.requests) == 2 * 3  # three questions have an answer in the file
     agreed = judge_agreement(folder)
     assert agreed is not None
@@ -100,9 +97,26 @@ def test_a_run_without_contexts_cannot_be_answered(write: Write, harbour: dict[s
     folder = RunFolder(tmp_path / "bare")
     run_system(load_locomo(write([harbour])), System("memstrata"), Options(embedder="hashing"), folder, progress=False)
     with pytest.raises(InputError, match="--contexts"):
-        asyncio.run(answer_run(folder, ScriptedLLM([]), done=nothing))
+        asyncio.run(answer_run(folder, ScriptedLLM([])))
     with pytest.raises(InputError, match="no answers"):
         asyncio.run(answer_rows(folder))
+
+
+def test_a_table_has_the_answers_of_a_model(write: Write, harbour: dict[str, Any], tmp_path: Path) -> None:
+    models: list[ScriptedLLM] = []
+
+    def opened() -> ScriptedLLM:
+        models.append(ScriptedLLM(knows))
+        return models[-1]
+
+    rows = [SYSTEMS["RAG BM25"], SYSTEMS["memstrata"]]
+    options = Options(embedder="hashing")
+    data = load_locomo(write([harbour]))
+    lines = make_table(data, rows, options, tmp_path / "t", progress=False, answerer=Answerer(opened, 3))
+    assert [len(model.requests) for model in models] == [3, 3]
+    asked = [[request.text.rpartition("Question:")[2] for request in model.requests] for model in models]
+    assert asked[0] == asked[1]  # the same sample
+    assert all(line.answer_f1 is not None for line in lines)
 
 
 def test_agreement_is_kappa() -> None:

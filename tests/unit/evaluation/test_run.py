@@ -82,7 +82,8 @@ class WordMemory:
             "rejected": 3,
             "duplicate": 4,
         }
-        return {"pages": 7, "notes": 8, "links": 6, "evolved": 1, "decisions": decisions}
+        counts = {"pages": 7, "notes": 8, "links": 6, "evolved": 1}
+        return {**counts, "decisions": decisions, "llm": {"calls": 2}}
 
 
 def test_a_run_ingests_ends_flushes_asks_and_scores(write: Write, harbour: dict[str, Any], tmp_path: Path) -> None:
@@ -112,6 +113,7 @@ def test_a_run_ingests_ends_flushes_asks_and_scores(write: Write, harbour: dict[
     assert (figures.turns, figures.bytes, figures.bytes_per_turn) == (10, 1500, 150)
     assert (figures.admitted, figures.superseded, figures.rejected, figures.duplicate) == (16, 6, 6, 8)
     assert (figures.pages, figures.notes, figures.linked, figures.evolved) == (14, 16, 12, 2)
+    assert figures.llm_calls == 4
     assert figures.turns_per_second > 0
 
 
