@@ -298,7 +298,8 @@ def _evolve(plan: Plan, note: Note, context: str, tags: Sequence[str], told: str
         return False
     told = f"{told} {note.content} {note.context} {' '.join(note.tags)}"
     new_context = note.context
-    if context and "context" not in note.edited and size(context) <= 1.0 and _grounded(context, told):
+    about_it = set(content_words(context)) & (set(content_words(note.content)) - set(content_words(note.speaker or "")))
+    if about_it and "context" not in note.edited and size(context) <= 1.0 and _grounded(context, told):
         new_context = context
     new_tags = note.tags
     kept = tuple(dict.fromkeys(tag.strip() for tag in tags if 0 < len(tag.strip()) <= TAG_CHARACTERS))[:MOST_TAGS]
