@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from memstrata._version import __version__
-from memstrata.cli import decisions, evaluation, model, notes, turns, upkeep
+from memstrata.cli import admission, decisions, evaluation, model, notes, turns, upkeep
 from memstrata.cli.audit import audit
 
 COMMANDS: Mapping[str, tuple[Callable[..., None], ...]] = {
@@ -36,10 +36,17 @@ EVALUATIONS: tuple[Callable[..., None], ...] = (
     evaluation.sweep,
     evaluation.replay,
     evaluation.answer,
+    evaluation.score,
     evaluation.compare,
     evaluation.report,
 )
-ADMISSION: tuple[Callable[..., None], ...] = (decisions.replay, decisions.export_)
+ADMISSION: tuple[Callable[..., None], ...] = (
+    admission.fit,
+    admission.eval_,
+    admission.report,
+    decisions.replay,
+    decisions.export_,
+)
 
 app = typer.Typer(
     name="memstrata",
@@ -52,7 +59,7 @@ app = typer.Typer(
 )
 evaluations = typer.Typer(no_args_is_help=True, help="Measure recall on public data, in its own definitions.")
 
-admissions = typer.Typer(no_args_is_help=True, help="The gate: other policies, and labels to fit one on.")
+admissions = typer.Typer(no_args_is_help=True, help="The gate: fit it, measure it, try another policy, export labels.")
 
 
 def _version(wanted: bool) -> None:

@@ -29,6 +29,7 @@ _UNSPACED = re.compile(rf"[{UNSPACED}]")
 _ASKS = re.compile(r"[?？]|か。|か$|吗。|吗$|呢。|呢$", re.MULTILINE)
 _EXCLAIMS = re.compile(r"[!！]")
 _DIGIT = re.compile(r"\d")
+_BESIDE = 600  # characters of the turns beside it: the end of the one before, the beginning of the one after
 _EXACT = ("minute", "hour", "day")
 
 FEATURES: Mapping[str, str] = MappingProxyType(
@@ -61,10 +62,10 @@ FEATURES: Mapping[str, str] = MappingProxyType(
         "turn_own": "that turn speaks of what is mine or ours",
         "turn_self": "that turn tells what I am, have or do",
         "turn_image": "an image is shown with it",
-        "before_length": "ln(1 + words of the turn before)",
+        "before_length": "ln(1 + words of the turn before, of its last 600 characters)",
         "before_asks": "the turn before asks",
         "before_you": "the turn before speaks of you",
-        "after_length": "ln(1 + words of the turn after)",
+        "after_length": "ln(1 + words of the turn after, of its first 600 characters)",
         "after_asks": "the turn after asks",
         "after_reacts": "the turn after thanks, congratulates, agrees",
         "last": "nothing follows it in its session",
@@ -135,24 +136,38 @@ def utility_features(candidate: Candidate, around: Surroundings = ALONE) -> dict
 
 
 def _of_surroundings(around: Surroundings, alone: str) -> dict[str, float]:
-    turn = alone if around.turn is None else around.turn.indexed_text.casefold()
-    before, after = ("" if each is None else each.indexed_text.casefold() for each in (around.before, around.after))
-    cues = _cues_in(turn)
+    turn = _look(alone if around.turn is None else around.turn.indexed_text.casefold())
+    before = _look("" if around.before is None else around.before.indexed_text[-_BESIDE:].casefold())
+    after = _look("" if around.after is None else around.after.indexed_text[:_BESIDE].casefold())
     return {
-        "turn_length": log1p(_length(turn)),
-        "turn_asks": float(_asks(turn)),
-        "turn_first_person": cues["first_person"],
-        "turn_own": cues["own"],
-        "turn_self": cues["self"],
+        "turn_length": turn.length,
+        "turn_asks": turn.asks,
+        "turn_first_person": turn.cues["first_person"],
+        "turn_own": turn.cues["own"],
+        "turn_self": turn.cues["self"],
         "turn_image": float(around.turn is not None and any(part.caption for part in around.turn.parts)),
-        "before_length": log1p(_length(before)),
-        "before_asks": float(_asks(before)),
-        "before_you": _cues_in(before)["second_person"],
-        "after_length": log1p(_length(after)),
-        "after_asks": float(_asks(after)),
-        "after_reacts": _cues_in(after)["reaction"],
+        "before_length": before.length,
+        "before_asks": before.asks,
+        "before_you": before.cues["second_person"],
+        "after_length": after.length,
+        "after_asks": after.asks,
+        "after_reacts": after.cues["reaction"],
         "last": float(around.turn is not None and around.after is None),
     }
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What is seen in a text, whoever it is of."""
+
+    length: float
+    asks: float
+    cues: Mapping[str, float]
+
+
+@lru_cache(maxsize=64)  # a turn is looked at for each of its candidates, and for those beside it
+def _look(text: str) -> _Look:
+    return _Look(log1p(_length(text)), float(_asks(text)), _cues_in(text))
 
 
 def _asks(text: str) -> bool:

@@ -2,8 +2,8 @@
 
 The utilities that weights and threshold are fitted on come from estimators that did not see the conversation (inner
 folds), or the fit would trust utility more than it deserves. Weight vectors are tried on a grid of the simplex in
-eighths (A-MAC tried random ones); the mean of the best of them is taken, which lies on the simplex too and moves less
-with the sample than the single best.
+eighths (A-MAC tried random ones) by how they rank; the mean of the best of them is taken, which lies on the simplex
+too and moves less with the sample than the single best.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ BEST = 10  # so many of the best weight vectors are averaged
 INNER = 5
 
 Aim = Literal["f1", "recall", "cost"]
+AIMS: tuple[Aim, ...] = ("f1", "recall", "cost")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +43,16 @@ class Objective:
     miss: float = 3.0
 
     def __post_init__(self) -> None:
-        if self.aim not in ("f1", "recall", "cost"):
-            raise InputError(f"the objective must be f1, recall or cost, not {self.aim!r}")
         if not 0.0 < self.floor <= 1.0:
             raise InputError(f"the recall floor must lie in (0, 1], not {self.floor!r}")
         if not self.miss > 0.0:
             raise InputError(f"the cost of a miss must be positive, not {self.miss!r}")
+
+    @property
+    def described(self) -> str:
+        """The objective in words."""
+        detail = {"f1": "F1", "recall": f"recall at least {self.floor:g}", "cost": f"cost, a miss {self.miss:g} times"}
+        return detail[self.aim]
 
     def best(self, label: Booleans, score: Floats) -> tuple[float, float]:
         """The threshold and its value, the higher the better. Scores below 0 are never admitted."""
@@ -66,6 +71,14 @@ class Objective:
         at = int(np.argmax(values))
         below = found.threshold[at + 1] if at + 1 < len(values) and found.threshold[at + 1] >= 0.0 else 0.0
         return float((found.threshold[at] + below) / 2), float(values[at])
+
+
+def objective(aim: str, *, floor: float = 0.95, miss: float = 3.0) -> Objective:
+    """The objective of this name. Raises InputError when there is none."""
+    for known in AIMS:
+        if aim == known:
+            return Objective(known, floor, miss)
+    raise InputError(f"the objective must be {', '.join(AIMS)}, not {aim!r}")
 
 
 @dataclass(frozen=True)
@@ -133,13 +146,17 @@ def weigh(
     floor: float = 0.0,
     without: str | None = None,
 ) -> tuple[Weights, float]:
-    """Weights and threshold for these signals of every candidate, by the mean value over the tables."""
+    """Weights and threshold for these signals of every candidate, by the mean over the tables.
+
+    Weights only rank: they are chosen by average precision and best F1 alike. The threshold is the objective's.
+    """
     vectors = grid(floor, without)
     values = np.zeros(len(vectors))
     for (table, chosen), found in zip(parts, signals, strict=True):
         label = table.label[chosen]
         for n, vector in enumerate(vectors):
-            values[n] += objective.best(label, table.best(found @ vector)[chosen])[1] / len(parts)
+            line = curve(label, table.best(found @ vector)[chosen])
+            values[n] += (line.average_precision + float(line.f1.max())) / len(parts)
     mean = vectors[np.argsort(-values, kind="stable")[:BEST]].mean(axis=0)
     utility, confidence, novelty, recency, prior = (float(weight) for weight in mean / mean.sum())
     thetas = [

@@ -12,7 +12,7 @@ Floats = NDArray[np.float64]
 Booleans = NDArray[np.bool_]
 Integers = NDArray[np.int64]
 
-RESAMPLES = 1000
+RESAMPLES = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +78,11 @@ class Curve:
         total = self.precision + self.recall
         return np.divide(2 * self.precision * self.recall, total, out=np.zeros_like(total), where=total > 0)
 
+    @property
+    def average_precision(self) -> float:
+        """Sum of precision times the recall it adds, over the thresholds from above."""
+        return float(np.sum(self.precision * np.diff(self.recall, prepend=0.0)))
+
 
 def curve(label: Booleans, score: Floats) -> Curve:
     """The precision-recall curve; equal scores are admitted together."""
@@ -90,11 +95,8 @@ def curve(label: Booleans, score: Floats) -> Curve:
 
 
 def average_precision(label: Booleans, score: Floats) -> float:
-    """Sum of precision times the recall it adds, over the thresholds from above; NaN when nothing is worth keeping."""
-    if not label.any():
-        return float("nan")
-    found = curve(label, score)
-    return float(np.sum(found.precision * np.diff(found.recall, prepend=0.0)))
+    """That of the curve; NaN when nothing is worth keeping."""
+    return curve(label, score).average_precision if label.any() else float("nan")
 
 
 def bootstrap(
