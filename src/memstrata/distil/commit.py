@@ -45,12 +45,16 @@ def commit_plan(
     if rec.counter.notes_changed != notes_changed:
         raise Stale
     numbers: dict[str, int] = {}
+    documents: list[tuple[Document, Vectors]] = []
     for note in plan.notes.values():
         numbers[note.id] = _insert_note(rec, note, settings)
-        writer.put(replace(embedded[note.id].document, ref=numbers[note.id]), embedded[note.id].vectors)
+        documents.append((replace(embedded[note.id].document, ref=numbers[note.id]), embedded[note.id].vectors))
     for note in plan.updated.values():
         numbers[note.id] = note.no
-        _update_note(rec, note, plan, embedded, writer, settings)
+        _update_note(rec, note, plan, settings)
+        if note.id in plan.re_embedded:
+            documents.append((embedded[note.id].document, embedded[note.id].vectors))
+    writer.put_all(documents)
     _add_evidence(rec, plan, numbers)
     _add_links(rec, plan, numbers)
     for n, decision in enumerate(plan.decisions):
@@ -79,17 +83,8 @@ def add_names(rec: Recorder, no: int, names: tuple[str, ...]) -> None:
     )
 
 
-def _update_note(
-    rec: Recorder,
-    note: Note,
-    plan: Plan,
-    embedded: Mapping[str, Embedded],
-    writer: IndexWriter,
-    settings: Settings,
-) -> None:
+def _update_note(rec: Recorder, note: Note, plan: Plan, settings: Settings) -> None:
     """Write what the plan changed of an existing note, as a revision; its vectors go in the same commit."""
-    if note.id in plan.re_embedded:
-        writer.put(embedded[note.id].document, embedded[note.id].vectors)
     if note.id in plan.changed:
         rec.update(
             "notes",
@@ -110,7 +105,10 @@ def _add_evidence(rec: Recorder, plan: Plan, numbers: Mapping[str, int]) -> None
     """Evidence that the plan names; a superseding note takes that of the superseded ones too."""
     for note_id, turns in plan.turns.items():
         for turn in sorted(turns):
-            add_evidence(rec, numbers[note_id], turn)
+            if note_id in plan.notes:  # it has none yet, and its unit is as new as it is
+                rec.insert("evidence", {"note": numbers[note_id], "turn": turn})
+            else:
+                add_evidence(rec, numbers[note_id], turn)
     for link in plan.links:
         if link.type != "supersedes":
             continue

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from memstrata.index.owner import OwnerIndex
 from memstrata.index.units import Vectors
 from memstrata.notes.classify import Neighbour
-from memstrata.store.base import Db
+from memstrata.store.base import Db, Row
 from memstrata.store.kinds import NOTE
-from memstrata.store.read import Key, neighbours_by_no
+from memstrata.store.read import Key, neighbours_by_no, select_in
 from memstrata.text.names import name_key
 from memstrata.text.tokens import statement_key
 from memstrata.types import Candidate, Note
@@ -41,9 +41,10 @@ def known_around(
         meta = index.meta
         mine = (meta["kind"] == NOTE) & (meta["state"] < 2) & (meta["agent"] == index.agents.get(agent))
         nearest = index.nearest_units(vectors, mine, NEAREST)
-        for candidate, vector, near in zip(candidates, vectors, nearest, strict=True):
-            numbers = {int(meta["ref"][unit]): similarity for unit, similarity in near.items()}
-            for no in _related(db, key, agent, candidate):
+        refs = meta["ref"]
+        for related, vector, near in zip(_related(db, key, agent, candidates), vectors, nearest, strict=True):
+            numbers = {int(refs[unit]): similarity for unit, similarity in near.items()}
+            for no in related:
                 unit = index.unit(NOTE, no)
                 vector_of = index.vector(unit) if unit is not None else None
                 numbers.setdefault(no, float(vector_of @ vector) if vector_of is not None else 0.0)
@@ -59,13 +60,27 @@ def _sorted(neighbours: list[Neighbour]) -> tuple[Neighbour, ...]:
     return tuple(sorted(neighbours, key=lambda each: (-each.similarity, each.note.no)))
 
 
-def _related(db: Db, key: Key, agent: str, candidate: Candidate) -> set[int]:
-    """Notes with the equal statement, the same slot, or an equal normalised name."""
-    rows = db.all(
-        "SELECT no FROM notes WHERE tenant = ? AND owner = ? AND statement = ? AND agent = ?"
-        " AND state IN ('current', 'superseded')",
-        (*key, statement_key(candidate.content), agent),
-    )
+def _related(db: Db, key: Key, agent: str, candidates: Sequence[Candidate]) -> list[set[int]]:
+    """For each candidate the notes with the equal statement, the same slot, or an equal normalised name."""
+    statements = [statement_key(candidate.content) for candidate in candidates]
+    equal: dict[str, set[int]] = {}
+    for statement, no in select_in(
+        db,
+        "SELECT statement, no FROM notes WHERE tenant = ? AND owner = ? AND agent = ?"
+        " AND state IN ('current', 'superseded') AND statement IN ({marks})",
+        (*key, agent),
+        dict.fromkeys(statements),
+    ):
+        equal.setdefault(statement, set()).add(no)
+    return [
+        equal.get(statement, set()) | _of_slot_or_name(db, key, agent, candidate)
+        for statement, candidate in zip(statements, candidates, strict=True)
+    ]
+
+
+def _of_slot_or_name(db: Db, key: Key, agent: str, candidate: Candidate) -> set[int]:
+    """The notes with the candidate's slot, and the newest with a name of its own."""
+    rows: list[Row] = []
     if candidate.slot is not None:
         rows += db.all(
             "SELECT no FROM notes WHERE tenant = ? AND owner = ? AND subject = ? AND attribute = ? AND agent = ?"
@@ -86,5 +101,7 @@ def with_planned(
     neighbours: Sequence[Neighbour], planned: Sequence[tuple[Note, Vectors]], vector: Vectors
 ) -> tuple[Neighbour, ...]:
     """The neighbours together with the notes that the same plan makes."""
+    if not planned:
+        return tuple(neighbours)
     extra = [Neighbour(note, float(own[0] @ vector)) for note, own in planned]
     return _sorted([*neighbours, *extra])

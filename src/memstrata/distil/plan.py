@@ -67,6 +67,14 @@ class Plan:
         """The note as this plan leaves it so far."""
         return self.notes.get(note.id) or self.updated.get(note.id) or note
 
+    def as_left(self, neighbours: Sequence[Neighbour]) -> list[Neighbour]:
+        """Neighbours with their notes as this plan leaves them so far."""
+        left = []
+        for each in neighbours:
+            note = self.latest(each.note)
+            left.append(each if note is each.note else Neighbour(note, each.similarity))
+        return left
+
     def put(self, note: Note) -> None:
         """A new version of a note, planned or existing."""
         (self.notes if note.id in self.notes else self.updated)[note.id] = note
@@ -95,7 +103,7 @@ def make_plan(
     for n, candidate in enumerate(candidates):
         vector = vectors[n]
         planned = [(plan.notes[note_id], own) for note_id, own in made]
-        read = [Neighbour(plan.latest(each.note), each.similarity) for each in known.neighbours[n]]
+        read = plan.as_left(known.neighbours[n])
         neighbours = with_planned(read, planned, vector)
         nearest_refused = max((float(own @ vector) for own in refused), default=None)
         relation = classify(candidate, neighbours, duplicate=policy.duplicate, nearest_candidate=nearest_refused)
@@ -261,15 +269,16 @@ def _resolve(
 
 def _link(plan: Plan, note: Note, neighbours: Sequence[Neighbour], settings: Settings, *, evolves: bool) -> None:
     """Link a new note to its neighbours; the older ends of its best links evolve."""
-    fresh = [Neighbour(plan.latest(each.note), each.similarity) for each in neighbours]
+    fresh = plan.as_left(neighbours)
     links = links_of(note, fresh, tau=settings.tau_link, most=settings.max_links)
     plan.links.extend(links)
     by_id = {each.note.id: each.note for each in fresh}
     for rank, link in enumerate(links):
         older = by_id[link.target if link.source == note.id else link.source]
-        grown = replace(plan.latest(older), links=(*plan.latest(older).links, link))
-        if evolves and rank < EVOLVES and (evolution := evolve(grown, note)) is not None:
-            grown = replace(grown, context=evolution.context, tags=evolution.tags)
+        known = plan.latest(older)
+        context, tags = known.context, known.tags
+        if evolves and rank < EVOLVES and (evolution := evolve(known, note)) is not None:
+            context, tags = evolution.context, evolution.tags
             plan.re_embedded.add(older.id)
             plan.changed.add(older.id)
-        plan.put(grown)
+        plan.put(replace(known, links=(*known.links, link), context=context, tags=tags))

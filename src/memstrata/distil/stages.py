@@ -121,9 +121,7 @@ async def run_index(engine: Engine, jobs: Sequence[Job], turns: Sequence[Turn]) 
         counters = load_counters(db, *key)
         counters.changed += 1
         writer = writer_for(engine, db, scope, counters)
-        for item in embedded:
-            if item.document.ref in present:
-                writer.put(item.document, item.vectors)
+        writer.put_all([(item.document, item.vectors) for item in embedded if item.document.ref in present])
         save_counters(db, *key, counters)
         complete(db, mine)
 
@@ -213,7 +211,8 @@ async def run_distill(engine: Engine, job: Job) -> None:
     scope, operation, now = _scope_of_page(job, page.row), engine.operation_id(), engine.now()
     made = await _drafts_of(engine, scope, job, page)
     sources = {turn.no: turn for turn in (*page.before, *page.turns, *page.after)}
-    adviser = Adviser(engine, scope, operation, job, page.row["no"])
+    short = len(page.turns) < engine.settings.page_size
+    adviser = Adviser(engine, scope, operation, job, page.row["no"], short)
     occasion = Occasion(
         operation=operation,
         now=now,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from array import array
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import chain
 
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from memstrata.index.columns import NEVER, UNSET, Codes, Columns
 from memstrata.index.turns import TurnOrder, order_turns
-from memstrata.index.vectors import dots, sign_distances, sketch
+from memstrata.index.vectors import all_dots, dots, sign_distances, sketch
 from memstrata.store.base import Db, Row
 from memstrata.store.kinds import NOTE, PAGE, TURN
 from memstrata.store.read import select_in
@@ -55,7 +56,7 @@ class OwnerIndex:
         self.turns_of_note: dict[int, tuple[int, ...]] = {}
         self.notes_of_turn: dict[int, list[int]] = {}
         self._terms: list[str] = []  # of each row
-        self._rows_of_term: dict[str, array[int]] = {}
+        self._rows_of_term: defaultdict[str, array[int]] = defaultdict(lambda: array("q"))
         self._first_rows: Ints | None = None
         self._several: Ints | None = None
         self._order: TurnOrder | None = None
@@ -177,22 +178,23 @@ class OwnerIndex:
         From NEAREST_FROM rows on, the sign bits choose the NEAREST_KEEP rows that are compared exactly.
         """
         rows = np.flatnonzero(units[self.unit_of_row])
-        is_small = len(rows) < NEAREST_FROM
-        held = self._vectors[rows] if is_small else None
-        sketches = None if is_small else self._sketches[rows]
+        if len(rows) < NEAREST_FROM:
+            return [self._best(rows, scores, count) for scores in all_dots(queries, self._vectors[rows])]
+        sketches = self._sketches[rows]
         found: list[dict[int, float]] = []
         for query in queries:
-            near = rows
-            if sketches is not None:
-                near = rows[np.argpartition(sign_distances(query, sketches), NEAREST_KEEP)[:NEAREST_KEEP]]
-            scores = dots(query, self._vectors[near] if held is None else held)
-            best: dict[int, float] = {}
-            for place in np.argsort(-scores, kind="stable"):
-                if len(best) == count:
-                    break
-                best.setdefault(int(self._unit_of_row[near[place]]), float(scores[place]))
-            found.append(best)
+            near = rows[np.argpartition(sign_distances(query, sketches), NEAREST_KEEP)[:NEAREST_KEEP]]
+            found.append(self._best(near, dots(query, self._vectors[near]), count))
         return found
+
+    def _best(self, rows: Ints, scores: Floats, count: int) -> dict[int, float]:
+        """The `count` units with the highest of their rows' scores, and these."""
+        best: dict[int, float] = {}
+        for place in np.argsort(-scores, kind="stable"):
+            if len(best) == count:
+                break
+            best.setdefault(int(self._unit_of_row[rows[place]]), float(scores[place]))
+        return best
 
     def postings(self, term: str) -> Ints:
         """The rows that hold a term."""
@@ -319,19 +321,23 @@ class OwnerIndex:
     def _load_vectors(self, db: Db, loaded: Mapping[int, Sequence[tuple[int, bool]]]) -> None:
         """Vectors of new units, and of notes and pages, whose text may have changed."""
         wanted = [unit for kind, units in loaded.items() for unit, is_new in units if is_new or kind != TURN]
-        for row in select_in(
+        rows = select_in(
             db,
             "SELECT unit, chunk, flags, terms, vector FROM vectors WHERE tenant = ? AND owner = ? AND unit IN ({marks})"
             " ORDER BY unit, chunk",
             (self.tenant, self.owner),
             wanted,
-        ):
-            self._put_vector(row)
+        )
+        self._put_vectors(rows)
 
     @decoder
-    def _put_vector(self, row: Row) -> None:
+    def _put_vectors(self, rows: Sequence[Row]) -> None:
+        vectors = np.stack([np.frombuffer(row["vector"], dtype="<f4") for row in rows]) if rows else self._vectors[:0]
+        for row, vector, signs in zip(rows, vectors, sketch(vectors), strict=True):
+            self._put_vector(row, vector, signs)
+
+    def _put_vector(self, row: Row, vector: Floats, signs: NDArray[np.uint64]) -> None:
         unit, chunk = row["unit"], row["chunk"]
-        vector = np.frombuffer(row["vector"], dtype="<f4")
         rows = self._rows_of_unit.setdefault(unit, [])
         if chunk == 0 and rows:  # a new version: its first row is used again, the others point at nothing
             for stale in rows[1:]:
@@ -340,7 +346,7 @@ class OwnerIndex:
             del rows[1:]
         at = rows[0] if chunk == 0 and rows else self._new_row(rows)
         self._vectors[at] = vector
-        self._sketches[at] = sketch(vector[None, :])[0]
+        self._sketches[at] = signs
         self._unit_of_row[at], self._flags[at] = unit, row["flags"]
         self._put_terms(at, row["terms"])
 
@@ -353,7 +359,7 @@ class OwnerIndex:
         for term in set(old).difference(new):
             self._rows_of_term[term].remove(row)
         for term in set(new).difference(old) if old else new:
-            self._rows_of_term.setdefault(term, array("q")).append(row)
+            self._rows_of_term[term].append(row)
 
     def _new_row(self, rows: list[int]) -> int:
         if self.rows == len(self._vectors):

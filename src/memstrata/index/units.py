@@ -13,6 +13,7 @@ from memstrata.index.flags import flags_of
 from memstrata.store.base import Db
 from memstrata.store.counters import Counters
 from memstrata.store.kinds import NOTE, PAGE, TURN
+from memstrata.store.read import select_in
 from memstrata.text.measure import size
 from memstrata.text.tokens import terms
 from memstrata.types import Note, Turn
@@ -72,48 +73,53 @@ class IndexWriter:
     model: str
     counters: Counters
 
-    def put(self, document: Document, vectors: Vectors) -> int:
-        """Index a document, in place of what the unit was; returns the unit's number."""
+    def put(self, document: Document, vectors: Vectors) -> None:
+        """Index a document, in place of what the unit was."""
+        self.put_all([(document, vectors)])
+
+    def put_all(self, items: Sequence[tuple[Document, Vectors]]) -> None:
+        """Index different documents, each in place of what its unit was; new units are numbered in their order."""
         key = (self.tenant, self.owner)
-        row = self.db.one(
-            "SELECT no FROM units WHERE tenant = ? AND owner = ? AND kind = ? AND ref = ?",
-            (*key, document.kind, document.ref),
+        known = self._known([document for document, _ in items])
+        old, new, rows = [], [], []
+        for document, vectors in items:
+            length = round(sum(size(text) for text in document.dense))
+            unit = known.get((document.kind, document.ref))
+            if unit is None:
+                unit = self.counters.next_unit
+                self.counters.next_unit += 1
+                new.append((*key, unit, document.kind, document.ref, length, self.counters.changed))
+            else:
+                old.append((length, self.counters.changed, *key, unit))
+            blobs = np.asarray(vectors, dtype="<f4")
+            texts = zip(document.dense, document.chunk_terms(), blobs, strict=True)
+            for chunk, (text, found, vector) in enumerate(texts):
+                flags = flags_of(text, document.speaker)
+                rows.append((*key, unit, chunk, self.model, len(vector), flags, found, vector.tobytes()))
+        if old:
+            self.db.many("UPDATE units SET length = ?, changed = ? WHERE tenant = ? AND owner = ? AND no = ?", old)
+            self.db.many(
+                "DELETE FROM vectors WHERE tenant = ? AND owner = ? AND unit = ?", [(*key, row[-1]) for row in old]
+            )
+        self.db.many(
+            "INSERT INTO units (tenant, owner, no, kind, ref, length, changed) VALUES (?, ?, ?, ?, ?, ?, ?)", new
         )
-        length = round(sum(size(text) for text in document.dense))
-        if row is None:
-            unit = self.counters.next_unit
-            self.counters.next_unit += 1
-            self.db.run(
-                "INSERT INTO units (tenant, owner, no, kind, ref, length, changed) VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (*key, unit, document.kind, document.ref, length, self.counters.changed),
-            )
-        else:
-            unit = row["no"]
-            self.db.run(
-                "UPDATE units SET length = ?, changed = ? WHERE tenant = ? AND owner = ? AND no = ?",
-                (length, self.counters.changed, *key, unit),
-            )
-            self.db.run("DELETE FROM vectors WHERE tenant = ? AND owner = ? AND unit = ?", (*key, unit))
         self.db.many(
             "INSERT INTO vectors (tenant, owner, unit, chunk, model, dim, flags, terms, vector)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [
-                (
-                    *key,
-                    unit,
-                    chunk,
-                    self.model,
-                    vector.shape[0],
-                    flags_of(text, document.speaker),
-                    found,
-                    vector.astype("<f4").tobytes(),
-                )
-                for chunk, (text, found, vector) in enumerate(
-                    zip(document.dense, document.chunk_terms(), vectors, strict=True)
-                )
-            ],
+            rows,
         )
-        return unit
+
+    def _known(self, documents: Sequence[Document]) -> dict[tuple[int, int], int]:
+        """The units that some of the documents have already, by kind and number."""
+        found: dict[tuple[int, int], int] = {}
+        for kind in {document.kind for document in documents}:
+            sql = "SELECT ref, no FROM units WHERE tenant = ? AND owner = ? AND kind = ? AND ref IN ({marks})"
+            refs = [document.ref for document in documents if document.kind == kind]
+            found.update(
+                ((kind, ref), no) for ref, no in select_in(self.db, sql, (self.tenant, self.owner, kind), refs)
+            )
+        return found
 
     def drop(self, kind: int, ref: int) -> None:
         """Remove a unit with its terms and vectors."""

@@ -10,11 +10,17 @@ Floats = NDArray[np.float32]
 
 
 def dots(query: Floats, vectors: Floats) -> Floats:
-    """The dot product of a vector with each row, on one core: BLAS would spread so small a scan over threads, for which
-    it waits longer than it computes (measured: 8 times slower on two busy cores)."""
-    if not len(vectors):
-        return np.zeros(0, dtype=np.float32)
-    found: Floats = np.asarray(simsimd.cdist(query[None, :], vectors, metric="dot"), dtype=np.float32)[0]
+    """The dot product of a vector with each row."""
+    found: Floats = all_dots(query[None, :], vectors)[0]
+    return found
+
+
+def all_dots(queries: Floats, vectors: Floats) -> Floats:
+    """The dot product of each query with each row, (queries, rows), on one core: BLAS would spread so small a scan over
+    threads, for which it waits longer than it computes (measured: 8 times slower on two busy cores)."""
+    if not len(queries) or not len(vectors):
+        return np.zeros((len(queries), len(vectors)), dtype=np.float32)
+    found: Floats = np.asarray(simsimd.cdist(queries, vectors, metric="dot"), dtype=np.float32)
     return found
 
 

@@ -91,7 +91,10 @@ class Recorder:
 
     def update(self, table: str, key: Sequence[object], values: Mapping[str, object]) -> bool:
         """Change columns of one row and log old and new values; False when nothing differs."""
-        row = self.select(table, key)
+        columns = ", ".join((*KEYS[table], *values, *(("revision",) if table == "notes" else ())))
+        where = " AND ".join(f"{name} = ?" for name in KEYS[table])
+        sql = f"SELECT {columns} FROM {table} WHERE tenant = ? AND owner = ? AND {where}"
+        row = self.db.one(sql, (*self.key, *key))
         if row is None:
             return False
         new = {name: value for name, value in values.items() if row[name] != value}
@@ -102,7 +105,6 @@ class Recorder:
             self.notes_touched = True
             new["revision"] = row["revision"] + 1
         assignments = ", ".join(f"{name} = ?" for name in new)
-        where = " AND ".join(f"{name} = ?" for name in KEYS[table])
         self.db.run(
             f"UPDATE {table} SET {assignments} WHERE tenant = ? AND owner = ? AND {where}",
             (*new.values(), *self.key, *key),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from memstrata.text.names import name_key
 from memstrata.text.overlap import jaccard
@@ -33,8 +33,7 @@ def valid_from(candidate: Candidate) -> datetime:
     return candidate.said_at
 
 
-@dataclass(frozen=True, slots=True)
-class Neighbour:
+class Neighbour(NamedTuple):
     """A note near a candidate or another note, with the cosine of their embedded texts (-1 to 1)."""
 
     note: Note
@@ -77,10 +76,9 @@ def classify(
     candidate's start or began later: then the candidate belongs before or into its time.
     """
     key = statement_key(candidate.content)
+    start = valid_from(candidate)
     revised = [
-        (each, reason)
-        for each in neighbours
-        if _concerned(each.note, valid_from(candidate)) and (reason := _revises(candidate, each))
+        (each, reason) for each in neighbours if _concerned(each.note, start) and (reason := _revises(candidate, each))
     ]
     revised.sort(key=lambda found: found[0].note.state != "current")
     held = [each for each in neighbours if _held_at(each.note, candidate.said_at)]

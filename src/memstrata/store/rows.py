@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta, timezone
-from functools import wraps
+from functools import lru_cache, wraps
 from typing import Any, ParamSpec, TypeVar, cast
 
 import orjson
@@ -66,6 +66,7 @@ def to_us(at: datetime) -> int:
     return (at - EPOCH) // MICROSECOND
 
 
+@lru_cache(maxsize=4096)  # what is said together is read together, again and again
 def from_us(value: int, offset_minutes: int = 0) -> datetime:
     at = EPOCH + timedelta(microseconds=value)
     return at.astimezone(timezone(timedelta(minutes=offset_minutes))) if offset_minutes else at
@@ -91,6 +92,7 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} cannot be stored as JSON")
 
 
+@lru_cache(maxsize=4096)  # the same notes come round as neighbours again and again
 def _names(text: str) -> tuple[str, ...]:
     return tuple(orjson.loads(text))
 
@@ -356,6 +358,10 @@ def decision_of(row: Row) -> Decision:
 
 def insert(db: Db, table: str, tenant: str, owner: str, row: Mapping[str, object]) -> None:
     """Insert one row; table and column names come from this package, never from a caller."""
-    columns = ", ".join(("tenant", "owner", *row))
-    marks = ", ".join("?" * (len(row) + 2))
-    db.run(f"INSERT INTO {table} ({columns}) VALUES ({marks})", (tenant, owner, *row.values()))
+    db.run(_insertion(table, tuple(row)), (tenant, owner, *row.values()))
+
+
+@lru_cache(maxsize=64)
+def _insertion(table: str, columns: tuple[str, ...]) -> str:
+    marks = ", ".join("?" * (len(columns) + 2))
+    return f"INSERT INTO {table} (tenant, owner, {', '.join(columns)}) VALUES ({marks})"

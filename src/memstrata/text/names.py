@@ -7,6 +7,7 @@ capitalises every noun, gives too many; Chinese names without a cue, and names i
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import chain
 
 from memstrata.text import name_words, names_cjk, names_latin
@@ -54,6 +55,7 @@ def names(text: str, *, speaker: str | None = None) -> tuple[str, ...]:
     return tuple(by_key.values())
 
 
+@lru_cache(maxsize=4096)  # people are spoken of again and again
 def name_key(name: str) -> str:
     """Equal for spellings of one name: case, width, punctuation, titles and honorifics ("Dr.", "さん") do not count.
 
