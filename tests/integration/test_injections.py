@@ -71,7 +71,7 @@ def test_no_injected_turn_changes_a_note_outside_the_gate(make_bench: Make, case
     tell(bench, TOLD, "one")
     mine, others, policy = kept(bench, "mara"), kept(bench, "ben"), bench.memory.settings
     models[0] = obedient(case["claim"])
-    tell(bench, [case["turn"]], "two", 2)
+    tell(bench, [case["turn"], "Okay.", "Right.", "Fine.", "Hm."], "two", 2)  # a full page, so that both calls are made
 
     assert kept(bench, "ben") == others
     assert bench.memory.settings == policy

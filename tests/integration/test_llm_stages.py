@@ -62,6 +62,8 @@ def test_two_calls_a_page_and_none_for_what_is_not_admitted(make_bench: Make) ->
     assert len(llm.requests) == 5
     tell(bench, ["HEARTBEAT_OK"] * 5, "four", 4)  # nothing that may be a source: no call at all
     assert len(llm.requests) == 5
+    tell(bench, ["Lena bakes cakes, too.", "Momo likes fish."], "five", 5)  # a short page: the first call only
+    assert len(llm.requests) == 6
 
 
 def test_notes_are_what_the_model_made_of_the_turns(make_bench: Make) -> None:
@@ -144,11 +146,11 @@ def test_what_is_not_in_the_turns_does_not_pass_the_gate(make_bench: Make) -> No
 def test_the_contrary_and_the_invented_do_not_pass(make_bench: Make, said: str, made: str) -> None:
     def page(request: Any) -> dict[str, Any]:
         answer = page_answer(request)
-        answer["notes"][0]["content"] = made
+        answer["notes"] = [{**answer["notes"][0], "content": made}]
         return answer
 
     bench = make_bench(llm=ScriptedLLM(at_stage("page", [page])))
-    tell(bench, [said], "one")
+    tell(bench, [said, "Okay."], "one")
     assert bench.notes(user_id="mara") == []
     assert [decision["rule"] for decision in bench.decisions()] == ["unsupported"]
 

@@ -24,7 +24,8 @@ class Adviser:
     """Asks the model once for a job, and gives its answer to every plan that is made for it.
 
     `counts` and `versions` tell of the call, for the receipt. Without a model, and where nothing was admitted or
-    nothing is near it, nothing is asked.
+    nothing is near it, nothing is asked. A `short` page, the last one of a session, is asked about only when something
+    may contradict it: so that a session costs two calls for five turns, however it ends.
     """
 
     engine: Engine
@@ -32,6 +33,7 @@ class Adviser:
     operation: str
     job: Job
     page: int | None = None
+    short: bool = False
     _asked: Asked[Any] | None = None
     _counsel: Counsel | None = None
     _without: tuple[dict[str, int], dict[str, str]] | None = None
@@ -63,7 +65,7 @@ class Adviser:
 
         if self._asked is None:
             offer = offer_of(plan, candidates, known)
-            if offer is None:
+            if offer is None or (self.short and not offer.pairs):
                 return None
             purpose = Purpose("notes", self.scope, self.operation, self.job, self.page)
             try:

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from memstrata.llm.answers import NotesAnswer
 
 NEAREST: Final = 5  # neighbours of a new note that are offered
-MOST_KNOWN: Final = 14  # neighbours offered in all
-NOTE_WORDS: Final = 60.0  # of a note that the model is shown
+MOST_KNOWN: Final = 10  # neighbours offered in all
+NOTE_WORDS: Final = 45.0  # of a note that the model is shown
+CONTEXT_WORDS: Final = 20.0  # of its context
 NEAR: Final = 0.6  # cosine from which two statements are offered as a pair
 SAME_THING: Final = 0.5  # of the words of two statements, the share that must be the same
 MERGED_WORDS: Final = 60.0
@@ -327,6 +328,6 @@ def _union(mine: Sequence[str], theirs: Sequence[str], most: int) -> tuple[str, 
 
 
 def _line(name: str, note: Note) -> str:
-    context = f" | context: {one_line(note.context, 30.0)}" if note.context else ""
+    context = f" | context: {one_line(note.context, CONTEXT_WORDS)}" if note.context else ""
     tags = f" | tags: {one_line(', '.join(note.tags), 12.0)}" if note.tags else ""
     return f"{name} {note.said_at:%Y-%m-%d} {note.kind}: {one_line(note.content, NOTE_WORDS)}{context}{tags}"

@@ -18,6 +18,7 @@ from memstrata.types import Candidate, Scope, Turn
 if TYPE_CHECKING:
     from memstrata.extract.answered import Page
 
+FEWEST = 2  # turns of a page that a call is worth: it costs as much for one turn as for five
 TURN_WORDS = 400.0  # of a turn that the model is shown
 EARLIER = 2  # turns before the page that it is shown, too, each with its first words
 EARLIER_WORDS = 30.0
@@ -46,7 +47,7 @@ async def draft_page(
     served: Sequence[str],
 ) -> Drafts:
     """The drafts of a page. Raises LLMError when the model fails and may not be done without."""
-    if engine.llm is None:
+    if engine.llm is None or len(turns) < FEWEST:
         return Drafts(summarise(turns), draft(turns, before=before, after=after, served=served))
     from memstrata.extract.answered import candidates_of, page_of, summary_of
     from memstrata.llm.calls import Purpose, ask_model
