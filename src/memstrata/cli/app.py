@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from memstrata._version import __version__
-from memstrata.cli import admission, decisions, evaluation, model, notes, turns, upkeep
+from memstrata.cli import admission, decisions, evaluation, model, notes, runs, turns, upkeep
 from memstrata.cli.audit import audit
 
 COMMANDS: Mapping[str, tuple[Callable[..., None], ...]] = {
@@ -35,10 +35,10 @@ EVALUATIONS: tuple[Callable[..., None], ...] = (
     evaluation.table,
     evaluation.sweep,
     evaluation.replay,
-    evaluation.answer,
-    evaluation.score,
-    evaluation.compare,
-    evaluation.report,
+    runs.answer,
+    runs.score,
+    runs.compare,
+    runs.report,
 )
 ADMISSION: tuple[Callable[..., None], ...] = (
     admission.fit,

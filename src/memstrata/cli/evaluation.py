@@ -1,8 +1,7 @@
-"""The commands that measure: one for each benchmark, and those over runs: table, sweep, replay, compare, report."""
+"""The commands that run something to measure it: one for each benchmark, table, sweep and replay."""
 
 from __future__ import annotations
 
-import itertools
 import json as jsonlib
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -13,13 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memstrata.cli.common import bar, emit, stderr
+from memstrata.cli.common import emit, stderr
 from memstrata.cli.options import Embedder, Json
+from memstrata.cli.runs import Seed, print_rows, row_of
 from memstrata.errors import InputError
 
 if TYPE_CHECKING:
     from memstrata.evaluation.benchmark import Benchmark
-    from memstrata.evaluation.compare import Difference
     from memstrata.evaluation.run import Evaluation, Options
 
     Loader = Callable[[Path], Benchmark]
@@ -36,9 +35,7 @@ Set = Annotated[list[str] | None, typer.Option("--set", help="A setting, such as
 Clock = Annotated[str, typer.Option(help="said: a clock moves with the sessions; now: all is taken in at once.")]
 Tokens = Annotated[int, typer.Option(min=1, help="The budget of a context.")]
 Contexts = Annotated[bool, typer.Option("--contexts", help="Keep every context: `answer` needs them.")]
-Seed = Annotated[int, typer.Option(help="Of the resampling and of samples.")]
 Names = Annotated[list[str] | None, typer.Option("--row", help="Only this row; may repeat.")]
-Runs = Annotated[list[Path], typer.Argument(exists=True, file_okay=False, help="Run folders.")]
 
 
 BENCHMARKS: Mapping[str, tuple[str, str, str]] = {  # command: module, loader, help
@@ -111,7 +108,7 @@ def table(
     shows = stderr().is_terminal
     lines = make_table(data, chosen(rows or ()), options, out, progress=shows, seed=seed, answerer=answerer)
     found = [line.as_dict() for line in lines]
-    _print_rows(found if json else shown(found), json)
+    print_rows(found if json else shown(found), json)
 
 
 def sweep(
@@ -139,27 +136,7 @@ def sweep(
     options = _options(cache, jobs, None, clock, max_tokens, embedder)
     lines = make_table(data, systems, options, out, progress=stderr().is_terminal, seed=seed)
     found = [line.as_dict() for line in lines]
-    _print_rows(found if json else shown(found), json)
-
-
-def compare(
-    first: Annotated[Path, typer.Argument(exists=True, file_okay=False, help="A run folder.")],
-    second: Annotated[Path, typer.Argument(exists=True, file_okay=False, help="Another.")],
-    seed: Seed = 0,
-    json: Json = False,
-) -> None:
-    """Two runs question by question: differences with paired bootstrap intervals."""
-    from dataclasses import asdict
-
-    from memstrata.evaluation.compare import compare as compared
-    from memstrata.evaluation.folder import RunFolder
-
-    one, other = ([a for each in RunFolder(path).outcomes() for a in each.answered] for path in (first, second))
-    found = compared(one, other, seed=seed)
-    if json:
-        emit([asdict(each) for each in found], json)
-        return
-    _print_rows([_row(each, first.name, second.name, whole=False) for each in found], json)
+    print_rows(found if json else shown(found), json)
 
 
 def replay(
@@ -180,75 +157,11 @@ def replay(
     options = _options(cache, jobs, None, "said", max_tokens, embedder)
     found = replayed(data, options, out, progress=stderr().is_terminal, seed=seed)
     rows = [
-        {"against": name, **_row(each, "without", "with", whole=json)}
+        {"against": name, **row_of(each, "without", "with", whole=json)}
         for name, figures in found.differences
         for each in figures
     ]
-    _print_rows(rows, json)
-
-
-def answer(
-    run: Annotated[Path, typer.Argument(exists=True, file_okay=False, help="A run folder with contexts.")],
-    llm: Annotated[str, typer.Option(help="openai:NAME, anthropic:NAME, local:PATH.gguf, ...")],
-    judge: Annotated[str | None, typer.Option(help="The model that grades the answers, twice.")] = None,
-    base_url: Annotated[str | None, typer.Option(help="Endpoint of openai:NAME.")] = None,
-    sample: Annotated[int | None, typer.Option(min=1, help="Only so many questions, the same for a seed.")] = None,
-    at_once: Annotated[int, typer.Option(min=1, help="Calls under way at once.")] = 4,
-    seed: Seed = 0,
-    json: Json = False,
-) -> None:
-    """Let a model answer a run's questions from their contexts, and score the answers as the field's programs do."""
-    import asyncio
-
-    from memstrata.embed import create_embedder
-    from memstrata.evaluation import answering
-    from memstrata.evaluation.folder import RunFolder
-    from memstrata.llm.registry import create_llm
-
-    folder = RunFolder(run)
-
-    async def work() -> list[dict[str, Any]]:
-        with bar("answers") as progress:
-            done = itertools.count(1)
-            model = create_llm(llm, base_url=base_url)
-            tick = lambda: progress("answers", next(done), sample or 0)  # noqa: E731
-            await answering.answer_run(folder, model, count=sample, seed=seed, at_once=at_once, done=tick)
-            await model.close()
-            if judge is not None:
-                grader = create_llm(judge, base_url=base_url)
-                await answering.judge_run(folder, grader, at_once=at_once, done=tick)
-                await grader.close()
-        embedder = create_embedder("minilm")
-        rows = await answering.answer_rows(folder, embedder=embedder)
-        await embedder.close()
-        return rows
-
-    _print_rows(asyncio.run(work()), json)
-    agreed = answering.judge_agreement(folder)
-    if agreed is not None:
-        text = f"the judge agrees with itself on {agreed.share:.3f} of {agreed.n} answers (kappa {agreed.kappa:.3f})"
-        stderr().print(text)
-
-
-def report(
-    runs: Runs,
-    html: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html"),
-    markdown: Annotated[Path | None, typer.Option(help="The tables as Markdown, too.")] = None,
-    map_: Annotated[str, typer.Option("--map", help="The notes in two dimensions: pca, tsne or none.")] = "pca",
-    seed: Seed = 0,
-) -> None:
-    """One self-contained page of tables and plots over runs."""
-    from memstrata.evaluation import page
-    from memstrata.evaluation.folder import RunFolder
-
-    if map_ not in ("pca", "tsne", "none"):
-        raise typer.BadParameter(f"{map_!r} is none of pca, tsne, none", param_hint="--map")
-    read = page.read_runs([RunFolder(path) for path in runs])
-    projection: page.Projection = "tsne" if map_ == "tsne" else "pca" if map_ == "pca" else "none"
-    html.write_text(page.html(read, projection=projection, seed=seed), encoding="utf-8")
-    if markdown is not None:
-        markdown.write_text(page.as_markdown(read, seed=seed), encoding="utf-8")
-    stderr().print(f"{html}: {len(read)} runs")
+    print_rows(rows, json)
 
 
 def _options(
@@ -362,33 +275,3 @@ def _folder(out: Path | None) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(prefix="memstrata-eval-") as scratch:
         yield Path(scratch)
-
-
-def _row(found: Difference, first: str, second: str, *, whole: bool) -> dict[str, Any]:
-    """A difference as a row: whole for programs, for people with its interval in one cell."""
-    from memstrata.evaluation.table import cell
-
-    row = {"figure": found.figure, "n": found.n, first: found.first, second: found.second}
-    mean, low, high = found.difference.mean, found.difference.low, found.difference.high
-    if whole:
-        return row | {"difference": mean, "low": low, "high": high, "p": found.p}
-    return row | {"difference": f"{cell(mean)} [{cell(low)}, {cell(high)}]", "p": found.p}
-
-
-def _print_rows(rows: list[dict[str, Any]], json: bool) -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-
-    from memstrata.evaluation.table import cell
-
-    if json:
-        emit(rows, json)
-        return
-    grid = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    for head in rows[0]:
-        words = isinstance(rows[0][head], str)
-        grid.add_column(head, justify="left" if words else "right", no_wrap=True)
-    for row in rows:
-        grid.add_row(*(cell(value) for value in row.values()))
-    Console(highlight=False).print(grid)

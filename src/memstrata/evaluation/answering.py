@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from importlib.resources import files
+from pathlib import Path
 from statistics import fmean
 from typing import Any, TypeVar
 
@@ -23,6 +24,7 @@ from memstrata.errors import InputError
 from memstrata.evaluation.answers import METRICS, abstains, sbert_similarities, score_answer
 from memstrata.evaluation.folder import RunFolder
 from memstrata.evaluation.outcome import Answered
+from memstrata.evaluation.schema import Schema, read_json, read_lines
 from memstrata.llm.answers import schema_of
 from memstrata.llm.base import LLM, Request
 from memstrata.llm.repair import read_answer
@@ -168,6 +170,34 @@ async def answer_rows(
         for name, values in groups.items()
         if values
     ]
+
+
+def score_file(path: Path, metrics: Sequence[str] = DEFAULT_METRICS) -> list[dict[str, Any]]:
+    """The scores of answers that some program gave, by category and overall.
+
+    The file is a JSON list, or JSON Lines, of {"answer": gold, "response": given, "category": "1" to "5"}, as projects
+    publish theirs. Raises InputError that names the place.
+    """
+    schema = Schema(str(path), "answers")
+    lines = path.suffixes[:1] == [".jsonl"]
+    items = list(read_lines(path)) if lines else [(f"[{n}]", each) for n, each in enumerate(_list(schema, path))]
+    scored: list[tuple[str, dict[str, float]]] = []
+    for where, data in items:
+        item = schema.of(data, dict, where)
+        category = schema.text(item, "category", where) or "4"
+        gold, given = schema.text(item, "answer", where) or "", schema.get(item, "response", str, where)
+        scored.append((category, score_answer(given, gold, category, metrics)))
+    if not scored:
+        raise InputError(f"{path}: holds no answers")
+    groups = {name: [v for category, v in scored if category == name] for name in sorted({name for name, _ in scored})}
+    groups["overall"] = [values for _, values in scored]
+    columns = list(scored[0][1])
+    return [{"category": name, "n": len(values), **_means(values, columns)} for name, values in groups.items()]
+
+
+def _list(schema: Schema, path: Path) -> list[Any]:
+    found: list[Any] = schema.of(read_json(path), list, "the file")
+    return found
 
 
 def judge_agreement(folder: RunFolder) -> Agreement | None:

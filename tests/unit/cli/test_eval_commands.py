@@ -73,3 +73,20 @@ def test_answers_need_contexts(run, own: str) -> None:
     failed = run("eval", "answer", "bare", "--llm", "local:none.gguf")
     assert failed.code == 1
     assert "none.gguf" in failed.err or "--contexts" in failed.err
+
+
+def test_answers_of_any_program_are_scored(run, tmp_path: Path) -> None:
+    rows = [
+        {"answer": "Vento", "response": "It is Vento.", "category": "4"},
+        {"answer": 2023, "response": "2023", "category": 2},
+        {"response": "No information available", "category": 5},
+    ]
+    (tmp_path / "given.json").write_text(json.dumps(rows))
+    found = {row["category"]: row for row in run("eval", "score", "given.json", "--json").json}
+    assert (found["2"]["locomo_f1"], found["5"]["amem_f1"]) == (1.0, 1.0)
+    assert found["4"]["memoryos_f1"] == pytest.approx(0.5)
+    assert found["overall"]["n"] == 3
+    (tmp_path / "given.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    assert run("eval", "score", "given.jsonl", "--json").json[-1] == found["overall"]
+    (tmp_path / "other.json").write_text('[{"answer": "x"}]')
+    assert "[0]: 'response' is missing" in run("eval", "score", "other.json").err
