@@ -128,3 +128,18 @@ def test_the_table_of_costs(make_bench: Make) -> None:
     assert "page" in shown.output
     as_json = CliRunner().invoke(app, ["cost", "--store", str(bench.path), "--json"])
     assert json.loads(as_json.output)["total"]["calls"] == 2
+
+
+async def test_what_a_model_did_is_not_replayed(make_bench: Make) -> None:
+    from memstrata.errors import ReplayError
+    from memstrata.ledger.replay import replay
+    from memstrata.store.sqlite import SqliteStore
+
+    bench = make_bench(llm=ScriptedLLM(sensible))
+    tell(bench, TOLD, "one")
+    target = SqliteStore(":memory:")
+    try:
+        with pytest.raises(ReplayError, match="language model"):
+            await replay(bench.memory._async._engine, target)
+    finally:
+        await target.close()

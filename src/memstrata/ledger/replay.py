@@ -35,7 +35,8 @@ async def replay(source: Engine, target: Store, scope: Scope | None = None) -> d
     """Run the log of one owner, or of the whole tenant, into an empty store with the source's settings and models.
 
     Returns how many owners and operations were replayed. Raises ReplayError where the log alone no longer gives the
-    store: after a purge, after an erasure (for a whole tenant), or when an operation does not repeat itself.
+    store: after a purge, after work that a language model did, after an erasure (for a whole tenant), or when an
+    operation does not repeat itself.
     """
     owners = await source.store.read(lambda db: _owners(db, source.settings.tenant, scope))
     operations = 0
@@ -85,7 +86,7 @@ class _Replay:
 
     def __post_init__(self) -> None:
         self.clock = SetClock(self.source.now())
-        self.engine = self.source.with_seams(store=self.store, clock=self.clock, operation_id=self.ids)
+        self.engine = self.source.with_seams(store=self.store, clock=self.clock, operation_id=self.ids, llm=None)
 
     @property
     def key(self) -> Key:
@@ -96,6 +97,8 @@ class _Replay:
         for row in rows:
             self.ids.waiting = row["id"]
             receipt = receipt_of(row)
+            if receipt.versions:
+                raise ReplayError(f"{row['id']} was done with a language model: the log does not hold its answers")
             self.clock.set(receipt.at)
             scope = scope_of_owner(self.scope.tenant, self.scope.owner, row["agent"], row["session"] or None)
             verb = VERBS.get(row["verb"])
