@@ -54,7 +54,8 @@ class Guard:
         """The model's completion and the seconds it took. Raises what `LLM.complete` raises."""
         async with self._slots:
             self._check()
-            self._probing = self._failures >= FAILURES
+            probes = self._failures >= FAILURES
+            self._probing = self._probing or probes
             started = time.monotonic()
             try:
                 async with asyncio.timeout(self.timeout * TRIES):
@@ -67,7 +68,7 @@ class Guard:
                 self._failed(error)
                 raise
             finally:
-                self._probing = False
+                self._probing = self._probing and not probes
             self._failures = 0
             return completion, time.monotonic() - started
 

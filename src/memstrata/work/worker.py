@@ -160,6 +160,7 @@ class Worker:
         if not held:
             return False
         renew_at = time.monotonic() + seconds / 2
+        keeper = asyncio.create_task(self._keep(take, seconds)) if engine.llm is not None else None
         try:
             while job is not None and not self._stopping:
                 if not await self._run(job, done):
@@ -171,8 +172,16 @@ class Worker:
                     _, job = await engine.store.write(take, durable=False)
                     renew_at = time.monotonic() + seconds / 2
         finally:
+            if keeper is not None:
+                keeper.cancel()
             await engine.store.write(lambda db: release(db, tenant, owner, self.holder), durable=False)
         return True
+
+    async def _keep(self, take: Callable[[Db], bool], seconds: float) -> None:
+        """Renew a lease while its worker waits for a model, which may take longer than the lease."""
+        while True:
+            await asyncio.sleep(seconds / 3)
+            await self.engine.store.write(take, durable=False)
 
     async def _run(self, job: Job, done: Done) -> bool:
         try:
