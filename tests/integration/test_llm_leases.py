@@ -54,3 +54,18 @@ async def test_adding_never_waits_for_a_model(make_bench: Make) -> None:
             await memory.add([{"role": "user", "content": f"{text} {n}"} for text in TOLD], user_id="mara")
         assert asyncio.get_running_loop().time() - started < 1.0
         assert len(await memory.recall("Where does Lena bake bread?", user_id="mara")) > 0
+
+
+async def test_owners_do_not_wait_for_each_other(make_bench: Make) -> None:
+    bench = make_bench()
+    users = [f"user{n}" for n in range(6)]
+    for user in users:
+        bench.memory.add([{"role": "user", "content": text} for text in TOLD], user_id=user)
+        bench.memory.end_session(user_id=user)
+    slow = Slow()
+    settings = {"embedder": "hashing", "worker": False, "clock": bench.clock, "llm": slow, "llm_concurrency": 3}
+    async with AsyncMemory(bench.path, **settings) as memory:
+        started = asyncio.get_running_loop().time()
+        done = await memory.flush()
+        assert asyncio.get_running_loop().time() - started < 5.0  # six seconds of thinking, three at once
+    assert (slow.calls, done["page"], done["failed"]) == (6, 6, 0)

@@ -133,15 +133,32 @@ class Worker:
 
     async def _ordered_round(self, owners: Sequence[str], done: Done, progress: Progress | None) -> bool:
         """One pass over the owners with due jobs; False when there was nothing to do."""
-        held = 0
-        for each in owners:
-            if self._stopping:
-                return False
-            if not await self._work_for(each, done, progress):
-                held += 1
+        if self.engine.llm is not None:
+            held = await self._side_by_side(owners, done, progress)
+        else:
+            held = 0
+            for each in owners:
+                if self._stopping:
+                    return False
+                if not await self._work_for(each, done, progress):
+                    held += 1
         if held and held == len(owners):
             await asyncio.sleep(HELD_SECONDS)
         return bool(owners)
+
+    async def _side_by_side(self, owners: Sequence[str], done: Done, progress: Progress | None) -> int:
+        """Work for several owners while a model thinks, at most `llm_concurrency`; how many others held."""
+        slots = asyncio.Semaphore(self.engine.settings.llm_concurrency)
+
+        async def work(owner: str) -> bool:
+            async with slots:
+                return self._stopping or await self._work_for(owner, done, progress)
+
+        results = await asyncio.gather(*(work(each) for each in owners), return_exceptions=True)
+        for result in results:
+            if isinstance(result, BaseException):
+                raise result
+        return sum(result is False for result in results)
 
     async def _work_for(self, owner: str, done: Done, progress: Progress | None) -> bool:
         """The ordered jobs of one owner under its lease; False when another worker holds it."""
@@ -177,7 +194,7 @@ class Worker:
             await engine.store.write(lambda db: release(db, tenant, owner, self.holder), durable=False)
         return True
 
-    async def _keep(self, take: Callable[[Db], bool], seconds: float) -> None:
+    async def _keep(self, take: Callable[[Db], object], seconds: float) -> None:
         """Renew a lease while its worker waits for a model, which may take longer than the lease."""
         while True:
             await asyncio.sleep(seconds / 3)
