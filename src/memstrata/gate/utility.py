@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -111,10 +111,11 @@ def estimate_utility(candidate: Candidate, around: Surroundings = ALONE) -> floa
 def utility_features(candidate: Candidate, around: Surroundings = ALONE) -> dict[str, float]:
     """The value of each of `FEATURES`, in their order."""
     text = candidate.text.casefold()
+    own = _look(text)
     event = candidate.event
     unknown = [name for name in candidate.names if name_key(name) not in around.known_names]
     values = {
-        "length": log1p(_length(text)),
+        "length": own.length,
         "keywords": log1p(len(candidate.keywords)),
         "digits": float(_DIGIT.search(text) is not None),
         "names": log1p(len(candidate.names)),
@@ -123,13 +124,13 @@ def utility_features(candidate: Candidate, around: Surroundings = ALONE) -> dict
         "event_day": float(event is not None and event.precision in _EXACT),
         "event_past": float(event is not None and event.start < candidate.said_at),
         "slot": float(candidate.slot is not None),
-        "asks": float(candidate.question or _asks(text)),
+        "asks": float(candidate.question or own.asks),
         "exclaims": float(_EXCLAIMS.search(text) is not None),
         "negated": float(candidate.negated),
         "hedged": float(candidate.hedged),
         "answers": float(_asks(candidate.context)),
         **{f"kind_{kind}": float(candidate.kind == kind) for kind in KINDS if kind != "fact"},
-        **_cues_in(text),
+        **own.cues,
         **_of_surroundings(around, text),
     }
     return {name: values[name] for name in FEATURES}
@@ -167,16 +168,17 @@ class _Look:
 
 @lru_cache(maxsize=64)  # a turn is looked at for each of its candidates, and for those beside it
 def _look(text: str) -> _Look:
-    return _Look(log1p(_length(text)), float(_asks(text)), _cues_in(text))
+    words = _words(text)
+    return _Look(log1p(_length(text, words)), float(_asks(text)), _cues_in(text, words))
 
 
 def _asks(text: str) -> bool:
-    return _ASKS.search(text) is not None
+    return "?" in text if text.isascii() else _ASKS.search(text) is not None
 
 
 def is_of_listener(text: str) -> bool:
     """Whether a statement speaks of "you" and not of the speaker: what it says, another would know better."""
-    found = _cues_in(text.casefold())
+    found = _look(text.casefold()).cues
     return bool(found["second_person"] and not found["first_person"])
 
 
@@ -199,9 +201,7 @@ def utility_model(table: Any, where: str) -> UtilityModel:
     return UtilityModel(float(table["intercept"]), {name: float(value) for name, value in coefficients.items()})
 
 
-@lru_cache(maxsize=16)  # the same candidate, and the same turns around it, are looked at from several sides
-def _cues_in(text: str) -> Mapping[str, float]:
-    words = _words(text)
+def _cues_in(text: str, words: Sequence[str]) -> Mapping[str, float]:
     known, folded = frozenset(words), f" {' '.join(words)} "
     values = {name: float(cues.found(text, known, folded)) for name, cues in _cues().items()}
     if values["first_person"]:
@@ -215,9 +215,8 @@ def _words(text: str) -> list[str]:
     return (_ASCII_WORD if plain.isascii() else _WORD).findall(plain)
 
 
-def _length(text: str) -> float:
+def _length(text: str, words: Sequence[str]) -> float:
     """Words; of a script without spaces two characters count as one."""
-    words = _words(text)
     return len(words) if text.isascii() else len(words) + len(_UNSPACED.findall(text)) / 2
 
 
@@ -226,11 +225,13 @@ class _Cues:
     """The cues of a feature: whole words, phrases of whole words, and parts of text without spaces."""
 
     words: frozenset[str]
-    phrases: tuple[str, ...]
+    phrases: Mapping[str, tuple[str, ...]]  # by their first word
     parts: tuple[str, ...]
 
     def found(self, text: str, words: frozenset[str], folded: str) -> bool:
-        if not self.words.isdisjoint(words) or any(phrase in folded for phrase in self.phrases):
+        if not self.words.isdisjoint(words):
+            return True
+        if any(phrase in folded for first in self.phrases.keys() & words for phrase in self.phrases[first]):
             return True
         return not text.isascii() and any(part in text for part in self.parts)
 
@@ -246,11 +247,19 @@ def _cues() -> Mapping[str, _Cues]:
     return {
         name: _Cues(
             words=frozenset(cue for cue in cues if cue.isascii() and " " not in cue),
-            phrases=tuple(f" {cue} " for cue in cues if cue.isascii() and " " in cue),
+            phrases=_by_first_word(cue for cue in cues if cue.isascii() and " " in cue),
             parts=tuple(cue for cue in cues if not cue.isascii()),
         )
         for name, cues in tables.items()
     }
+
+
+def _by_first_word(phrases: Iterable[str]) -> Mapping[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for phrase in phrases:
+        first = phrase.split(" ", 1)[0]
+        found[first] = (*found.get(first, ()), f" {phrase} ")
+    return found
 
 
 def _data(name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from memstrata.text.patterns import regex
 from memstrata.text.stopwords import word_list
@@ -79,16 +80,17 @@ def _line_sentences(line: str) -> list[str]:
     return found
 
 
+@lru_cache(maxsize=256)  # a turn is read for the summary of its page and for its statements
+def _sentences(text: str) -> tuple[str, ...]:
+    lines = (_line_sentences(line) for line in text.splitlines())
+    stripped = (_BULLET.sub("", sentence.strip()) for found in lines for sentence in found)
+    return tuple(sentence for sentence in stripped if sentence)
+
+
 def sentences(text: str) -> list[str]:
     """The sentences of `text` in order, stripped, none empty; their words are all of the text's words.
 
     A line break ends a sentence. `.` does unless an abbreviation, an initial or a list's number stands before it;
     `。！？` do except inside 「」, 『』 and 《》. The bullet of a list item is left out.
     """
-    found = []
-    for line in text.splitlines():
-        for sentence in _line_sentences(line):
-            stripped = _BULLET.sub("", sentence.strip())
-            if stripped:
-                found.append(stripped)
-    return found
+    return list(_sentences(text))
