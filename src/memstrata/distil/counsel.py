@@ -7,6 +7,7 @@ and tags of offered neighbours, and the resolution of offered pairs are all that
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -35,6 +36,7 @@ MERGED_WORDS: Final = 60.0
 GROUNDED: Final = 0.8  # share of the content words of a merged text or evolved context that its sources have
 TAG_CHARACTERS: Final = 40
 REASON_WORDS: Final = 25.0
+_STEM: Final = re.compile("[\u30a1-\u30fa\u3400-\u9fff]")  # a kanji or katakana: kana alone are endings
 _OCCASIONS: Final = ("event", "ephemeral")
 
 
@@ -246,8 +248,9 @@ def same_thing(candidate: Candidate, note: Note) -> bool:
     mine, theirs = words(candidate.text), words(statement_of(note))
     head = _common(mine, theirs)
     tail = _common(mine[head:][::-1], theirs[head:][::-1])
-    fixed = min(head, tail) if candidate.language == "ja" else head
-    return fixed >= 2 and head + tail >= SAME_THING * max(len(mine), len(theirs))
+    if candidate.language == "ja" and not _STEM.search("".join(mine[len(mine) - tail :])):
+        return False  # what is left in common is an ending
+    return head >= 2 and head + tail >= SAME_THING * max(len(mine), len(theirs))
 
 
 def _common(one: Sequence[str], other: Sequence[str]) -> int:
