@@ -27,12 +27,13 @@ from memstrata.evaluation.benchmark import Benchmark
 from memstrata.evaluation.notes import NoteMap, arrays_of, map_from
 from memstrata.evaluation.outcome import Outcome
 from memstrata.evaluation.systems import System
+from memstrata.settings import load_settings
 
 if TYPE_CHECKING:
     from memstrata.evaluation.run import Options
 
 PACKAGES = ("numpy", "onnxruntime", "tokenizers", "simsimd")
-SAME = ("benchmark", "data", "system", "options")  # what must be equal for a run to go on in a folder
+SAME = ("benchmark", "data", "system", "options", "settings")  # what must be equal for a run to go on in a folder
 
 
 class RunFolder:
@@ -52,6 +53,8 @@ class RunFolder:
             "data": digest_of(data),
             "system": system.as_dict(),
             "options": {"embedder": options.embedder, "clock": options.clock, "max_tokens": options.max_tokens},
+            # Everything in force: what the environment or a file sets belongs to a run as well.
+            "settings": load_settings(**system.settings).model_dump(mode="json") if system.retriever is None else None,
         }
         asked = json.loads(json.dumps(asked, default=str))
         file = self.path / "run.json"

@@ -38,6 +38,7 @@ BASELINES = (
 )
 OWN = tuple(System(name, {} if name == "memstrata" else {"preset": name}) for name in PRESETS)
 ABLATIONS = (
+    System("notes alone", {"warm": False, "legs": tuple(leg for leg in LEGS if leg != "transcript")}),
     System("without cold", {"cold": False}),
     System("without warm", {"warm": False}),
     System("hot only", {"cold": False, "warm": False}, strategy="window", ranks=False, one_session=True),
@@ -134,9 +135,9 @@ def shown(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             "system": row["system"],
             "frac@5/10/20": "" if row["mrr"] is None else " ".join(cell(row[f"frac@{k}"]) for k in CUTS),
             "mrr": row["mrr"],
-            "in ctx": row["in_context"],
+            "ctx": row["in_context"],
             "tokens": round(row["tokens"]),
-            "ms": row["ms"],
+            "ms": round(row["ms"]),
             "LLM": row["llm_calls"],
             "notes": row["notes"],
             "bytes": round(row["bytes"]),

@@ -42,16 +42,22 @@ def test_a_run_that_was_cut_is_gone_on_with(data: Benchmark, tmp_path: Path) -> 
     assert manifest["finished"]
     assert manifest["system"]["name"] == "memstrata"
     assert manifest["versions"]["memstrata"]
+    assert manifest["settings"]["hot_capacity"] == 12
     assert again.ingest.turns == 10
 
 
-def test_another_run_does_not_go_into_the_same_folder(data: Benchmark, tmp_path: Path) -> None:
+def test_another_run_does_not_go_into_the_same_folder(
+    data: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = RunFolder(tmp_path / "run")
     run_system(data, System("memstrata"), FAST, folder, progress=False)
     with pytest.raises(InputError, match="another system"):
         run_system(data, System("other", {"links": False, "evolution": False}), FAST, folder, progress=False)
     with pytest.raises(InputError, match="another data"):
         run_system(data.first(1), System("memstrata"), FAST, folder, progress=False)
+    monkeypatch.setenv("MEMSTRATA_GAMMA", "0.9")
+    with pytest.raises(InputError, match="another settings"):
+        run_system(data, System("memstrata"), FAST, folder, progress=False)
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine.txt").write_text("mine")
     with pytest.raises(InputError, match="holds no run"):
