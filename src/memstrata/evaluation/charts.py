@@ -10,6 +10,7 @@ COLOURS = ("#2563eb", "#dc2626", "#059669", "#d97706", "#7c3aed", "#0891b2", "#b
 WIDTH, HEIGHT = 640, 300
 LEFT, RIGHT, TOP, BOTTOM = 52, 16, 16, 44  # margins
 TICKS = 5
+LEVEL_NAMES = 6  # groups whose names fit beside each other; those of more are written aslant
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,11 @@ def bars(groups: Sequence[str], series: Mapping[str, Sequence[float | None]], y_
     parts = _frame(axes, "", y_title, x_ticks=False)
     width = 0.8 / max(1, len(series))
     for g, group in enumerate(groups):
-        parts.append(_text(axes.x(g + 0.5), HEIGHT - BOTTOM + 16, group, anchor="middle"))
+        at, below = axes.x(g + 0.5), HEIGHT - BOTTOM + 16
+        if len(groups) <= LEVEL_NAMES:
+            parts.append(_text(at, below, group, anchor="middle"))
+        else:
+            parts.append(f'<g transform="rotate(-20 {at:.1f} {below})">{_text(at, below, group, anchor="end")}</g>')
         for n, each in enumerate(series.values()):
             value = each[g]
             if value is not None:
