@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from memstrata.clock import Clock, SetClock, SystemClock
     from memstrata.embed import Embedder
     from memstrata.errors import MemstrataError
+    from memstrata.ledger.cost import Costs
+    from memstrata.llm import LLM
     from memstrata.memory import Memory
+    from memstrata.recall.ask import Answer
     from memstrata.settings import Settings
     from memstrata.types import (
         Context,
@@ -36,11 +39,14 @@ if TYPE_CHECKING:
     )
 
 _HOME = {
+    "Answer": "recall.ask",
     "AsyncMemory": "async_memory",
     "Clock": "clock",
     "SetClock": "clock",
     "SystemClock": "clock",
+    "Costs": "ledger.cost",
     "Embedder": "embed",
+    "LLM": "llm",
     "MemstrataError": "errors",
     "Memory": "memory",
     "Settings": "settings",
@@ -67,9 +73,12 @@ _HOME = {
 }
 
 __all__ = [
+    "LLM",
+    "Answer",
     "AsyncMemory",
     "Clock",
     "Context",
+    "Costs",
     "Decision",
     "Embedder",
     "Erasure",
