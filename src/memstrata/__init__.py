@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from memstrata.embed import Embedder
     from memstrata.errors import MemstrataError
     from memstrata.ledger.cost import Costs
-    from memstrata.llm import LLM
     from memstrata.memory import Memory
     from memstrata.recall.ask import Answer
     from memstrata.settings import Settings
@@ -46,7 +45,6 @@ _HOME = {
     "SystemClock": "clock",
     "Costs": "ledger.cost",
     "Embedder": "embed",
-    "LLM": "llm",
     "MemstrataError": "errors",
     "Memory": "memory",
     "Settings": "settings",
@@ -73,7 +71,6 @@ _HOME = {
 }
 
 __all__ = [
-    "LLM",
     "Answer",
     "AsyncMemory",
     "Clock",
