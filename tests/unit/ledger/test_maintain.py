@@ -253,7 +253,7 @@ class Failing:
 
         if self.fails:
             raise EmbedderError("no power")
-        return np.eye(len(texts), 8, dtype=np.float32)
+        return np.full((len(texts), 8), 8**-0.5, dtype=np.float32)
 
     async def close(self) -> None:
         pass
