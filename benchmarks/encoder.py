@@ -13,15 +13,18 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from memstrata.embed.base import Tokens
+
 _WORD = re.compile(r"[a-z]{4,}|\d+|[\u3040-\u30ff\u3400-\u9fff]{2}")
 _COMMON = 0.35  # share of the vector that all texts have: unrelated texts have a cosine of about .1
 
 
 class BenchEncoder:
-    """Implements `Embedder`: a text is the sum of fixed random vectors of its words, and of one that all share."""
+    """Implements `TokenEmbedder`: a text is the sum of fixed random vectors of its words, and of one that all share."""
 
     name = "bench-384"
     dim = 384
+    token_dim = 96
 
     def __init__(self) -> None:
         self._words: dict[str, NDArray[np.float32]] = {}
@@ -49,6 +52,22 @@ class BenchEncoder:
         self.cpu += time.thread_time() - cpu
         self.wall += time.perf_counter() - wall
         return found
+
+    async def embed_tokens(
+        self, texts: Sequence[str], *, query: bool = False
+    ) -> tuple[NDArray[np.float32], list[Tokens]]:
+        """Each word of a text is a token, once: its first components, with some of what the text is about."""
+        vectors = await self.embed(texts, query=query)
+        cpu, wall = time.thread_time(), time.perf_counter()
+        found = []
+        for text, vector in zip(texts, vectors, strict=True):
+            words = tuple(dict.fromkeys(_WORD.findall(text.lower())))
+            rows = np.array([self._words[word][: self.token_dim] for word in words], dtype=np.float32)
+            rows = rows.reshape(-1, self.token_dim) + vector[: self.token_dim]
+            found.append(Tokens(words, rows / np.linalg.norm(rows, axis=1, keepdims=True)))
+        self.cpu += time.thread_time() - cpu
+        self.wall += time.perf_counter() - wall
+        return vectors, found
 
     async def close(self) -> None:
         """Nothing is held."""

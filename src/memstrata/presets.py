@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 PresetName = Literal["memstrata", "memoryos", "a-mem", "a-mac"]
-LegName = Literal["dense", "lexical", "neighbours", "speaker", "time", "names", "pages", "notes", "transcript"]
+LegName = Literal["dense", "lexical", "neighbours", "speaker", "time", "names", "pages", "late", "notes", "transcript"]
 
 LEGS: tuple[LegName, ...] = (
     "dense",
@@ -19,6 +19,7 @@ LEGS: tuple[LegName, ...] = (
     "time",
     "names",
     "pages",
+    "late",
     "notes",
     "transcript",
 )
@@ -34,6 +35,7 @@ PRESETS: Mapping[PresetName, Mapping[str, Any]] = {
         "hops": 0,
         "forgetting_rate": 0.02,
         "legs": ("dense", "pages", "notes", "transcript"),
+        "late_interaction": False,
     },
     # Every turn becomes a note at once (no gate, no pages that stay), linked to its five nearest, which evolve; found
     # by the similarity of the notes, and one link on. Nothing is forgotten.
@@ -45,6 +47,7 @@ PRESETS: Mapping[PresetName, Mapping[str, Any]] = {
         "max_links": 5,
         "hops": 1,
         "legs": ("dense", "notes"),
+        "late_interaction": False,
     },
     # The gate with its published weights before a flat memory that is searched by similarity.
     "a-mac": {
@@ -56,6 +59,7 @@ PRESETS: Mapping[PresetName, Mapping[str, Any]] = {
         "evolution": False,
         "hops": 0,
         "legs": ("dense", "notes"),
+        "late_interaction": False,
     },
 }
 

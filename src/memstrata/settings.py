@@ -84,6 +84,9 @@ class Settings(BaseSettings):
 
     # recall
     legs: tuple[LegName, ...] = Field(LEGS, description="What recall looks at; leave some out to see what they bring.")
+    late_interaction: bool = Field(
+        True, description="Whether the vectors of turns' tokens are stored and compared, where the embedder has them."
+    )
     model_size: Literal["small", "medium", "large"] = Field(
         "medium", description="The model that reads contexts: 15, 20 or 30 recalled memories go into one."
     )

@@ -87,7 +87,7 @@ def test_check_names_what_is_wrong(past: SimpleNamespace) -> None:
         for statement, table, derived in (
             ("UPDATE vectors SET terms = '' WHERE owner = 'u:ana' AND unit = 3", "vectors", True),
             ("UPDATE vectors SET terms = terms || ' zzz' WHERE owner = 'u:ana' AND unit = 4", "vectors", True),
-            ("INSERT INTO vectors VALUES ('default', 'u:ana', 9999, 0, 'm', 1, 0, 'zzz', x'00')", "vectors", True),
+            ("INSERT INTO vectors VALUES ('default', 'u:ana', 99, 0, 'm', 1, 0, 'z', x'00', NULL)", "vectors", True),
             ("DELETE FROM vectors WHERE owner = 'u:ana' AND unit = 5", "vectors", True),
             ("UPDATE vectors SET model = 'x' WHERE owner = 'u:bob' AND unit = 1", "vectors", True),
             ("DELETE FROM units WHERE owner = 'u:ana' AND no = 6", "units", True),
@@ -169,6 +169,7 @@ def test_a_cut_reembed_leaves_the_old_model_and_goes_on(tmp_path: Path, past: Si
 
 KILLED = """
     import os, sys
+    import numpy as np
     from memstrata import Memory
     from memstrata.embed.hashing import HashingEmbedder
 
@@ -177,13 +178,14 @@ KILLED = """
 
         def __init__(self):
             super().__init__()
-            self.name = "other"
+            self.name, self.dim = "other", 64
 
         async def embed(self, texts, *, query=False):
             self.calls += 1
             if self.calls == 3:
                 os.kill(os.getpid(), 9)
-            return (await super().embed(texts, query=query))[:, :64]
+            vectors = (await super().embed(texts, query=query))[:, :64]
+            return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
 
     memory = Memory(sys.argv[1], embedder="hashing", worker=False)
     memory.reembed(Killer())

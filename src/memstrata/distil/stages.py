@@ -22,10 +22,10 @@ from memstrata.distil.drafting import Drafts, draft_page
 from memstrata.distil.knowledge import Known, known_around
 from memstrata.distil.plan import Occasion, Plan, make_plan
 from memstrata.distil.spending import spent_by
-from memstrata.embed.base import sound
 from memstrata.engine import Engine
 from memstrata.extract.whole import whole
 from memstrata.gate.budget import Spent
+from memstrata.index.encode import encode
 from memstrata.index.units import (
     Document,
     IndexWriter,
@@ -39,6 +39,7 @@ from memstrata.journal.jobs import Job, complete
 from memstrata.journal.receipts import receipt_of
 from memstrata.store.base import Db, Row
 from memstrata.store.counters import Counters, load_counters, save_counters
+from memstrata.store.kinds import TURN
 from memstrata.store.read import operation_row, served_texts, turns_by_no, turns_of_page
 from memstrata.store.rows import candidate_of, dump, from_us
 from memstrata.types import Candidate, Receipt, Scope, Turn
@@ -64,13 +65,16 @@ def scope_of_job(job: Job) -> Scope:
 
 
 async def embed_documents(engine: Engine, documents: Sequence[Document]) -> list[Embedded]:
-    """The vectors of documents, one call to the embedder for all."""
+    """The vectors of documents of one kind, one call to the embedder for all; of turns, those of their tokens too."""
     texts = [text for document in documents for text in document.dense]
-    vectors = sound(await engine.embedder.embed(texts), texts, engine.embedder)
+    late = engine.settings.late_interaction and any(document.kind == TURN for document in documents)
+    vectors, tokens = await encode(engine.embedder, texts, late=late)
     embedded, start = [], 0
     for document in documents:
         end = start + len(document.dense)
-        embedded.append(Embedded(document, vectors[start:end]))
+        embedded.append(
+            Embedded(replace(document, tokens=tokens[start:end]) if tokens else document, vectors[start:end])
+        )
         start = end
     return embedded
 

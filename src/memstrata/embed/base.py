@@ -7,10 +7,11 @@ import importlib.util
 import threading
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from memstrata.errors import ClosedError, EmbedderError, InputError, MissingExtr
 Vector = NDArray[np.float32]
 
 CACHED_TEXTS = 4096
+CACHED_TOKENS = 512  # texts whose token vectors are kept: each has many
 LENGTH_OFF = 0.02  # how far from 1 the length of a vector may be: half-precision models round
 # Texts a call encodes before it lets another call have its turn: a query waits for so many texts of an import at most.
 TURN = 4
@@ -57,15 +59,74 @@ class Embedder(Protocol):
         ...
 
 
-class VectorCache:
-    """The vectors of the texts met last, so that a repeated text is not encoded again. Thread-safe.
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """The tokens of a text that carry content, each once: `vectors` has a row of length 1 for each, as the encoder sees
+    it among the others, shape (n, token_dim); `words` the word of the text that it is (part of)."""
 
-    Keys are digests: the cache keeps no text alive, so erasing a person's texts leaves none behind here.
+    words: tuple[str, ...]
+    vectors: Vector
+
+
+class TokenEmbedder(Embedder, Protocol):
+    """An embedder that can also give the vectors of a text's tokens, for late interaction. `token_dim` is their length.
+
+    Not every model can: `token_embedder` tells whether one does.
+    """
+
+    @property
+    def token_dim(self) -> int: ...
+
+    async def embed_tokens(self, texts: Sequence[str], *, query: bool = False) -> tuple[Vector, list[Tokens]]:
+        """What `embed` gives for the texts, and the tokens of each, of the same pass of the encoder.
+
+        Function words, punctuation and what the model has no token for are left out; a text may have none left. As with
+        `embed`, nothing depends on the other texts of the call.
+
+        Raises:
+            EmbedderError: the model failed.
+            ClosedError: after close().
+        """
+        ...
+
+
+def token_embedder(embedder: Embedder) -> TokenEmbedder | None:
+    """The embedder, if it gives token vectors."""
+    return cast(TokenEmbedder, embedder) if getattr(embedder, "token_dim", 0) else None
+
+
+def sound_tokens(tokens: Sequence[Tokens], texts: Sequence[str], embedder: TokenEmbedder) -> None:
+    """Checks what an embedder gave as the tokens of `texts`.
+
+    Raises:
+        EmbedderError: not one entry a text, or not one row of length 1 a word.
+    """
+    if len(tokens) != len(texts):
+        raise EmbedderError(f"{embedder.name} gave the tokens of {len(tokens)} texts for {len(texts)}")
+    for each in tokens:
+        if each.vectors.shape != (len(each.words), embedder.token_dim):
+            raise EmbedderError(
+                f"{embedder.name} gave token vectors of shape {each.vectors.shape} for {len(each.words)} tokens of "
+                f"{embedder.token_dim}"
+            )
+    rows = np.concatenate([each.vectors for each in tokens]) if tokens else np.zeros((0, 1), np.float32)
+    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    if not (np.abs(lengths - 1.0) < LENGTH_OFF).all():  # a NaN is not near 1 either
+        raise EmbedderError(f"{embedder.name} gave a token vector that is not of length 1")
+
+
+Kept = TypeVar("Kept")
+
+
+class VectorCache(Generic[Kept]):
+    """The vectors (or what else is kept) of the texts met last, so that a repeated text is not encoded again.
+
+    Thread-safe. Keys are digests: the cache keeps no text alive, so erasing a person's texts leaves none behind here.
     """
 
     def __init__(self, size: int = CACHED_TEXTS) -> None:
         self._size = size
-        self._vectors: OrderedDict[bytes, Vector] = OrderedDict()
+        self._vectors: OrderedDict[bytes, Kept] = OrderedDict()
         self._lock = threading.Lock()
 
     @staticmethod
@@ -73,7 +134,7 @@ class VectorCache:
         """The key of a cleaned text."""
         return blake2b(text.encode(), digest_size=16, person=b"query" if query else b"passage").digest()
 
-    def get(self, key: bytes) -> Vector | None:
+    def get(self, key: bytes) -> Kept | None:
         """The vector under `key`, now the most recent one; None if it is not there."""
         with self._lock:
             vector = self._vectors.get(key)
@@ -81,7 +142,7 @@ class VectorCache:
                 self._vectors.move_to_end(key)
             return vector
 
-    def put(self, key: bytes, vector: Vector) -> None:
+    def put(self, key: bytes, vector: Kept) -> None:
         """Keeps `vector`; the one unused for longest goes when the cache is full."""
         with self._lock:
             self._vectors[key] = vector
@@ -141,6 +202,7 @@ def sound(vectors: Vector, texts: Sequence[str], embedder: Embedder) -> Vector:
 
 
 Model = TypeVar("Model")
+EncodeTurn = Callable[[list[tuple[bytes, str]], bool], list[Kept]]
 
 
 class LocalEmbedder(ABC, Generic[Model]):
@@ -155,7 +217,7 @@ class LocalEmbedder(ABC, Generic[Model]):
     def __init__(self, name: str, dim: int) -> None:
         self.name = name
         self.dim = dim
-        self._cache = VectorCache()
+        self._cache: VectorCache[Vector] = VectorCache()
         self._model: Model | None = None
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="memstrata-embed")
         self._lock = threading.Lock()
@@ -179,19 +241,25 @@ class LocalEmbedder(ABC, Generic[Model]):
 
     async def embed(self, texts: Sequence[str], *, query: bool = False) -> Vector:
         """See `Embedder.embed`."""
+        rows = await self._all(self._cache, self._encode_turn, texts, query)
+        return np.stack(rows) if rows else np.zeros((0, self.dim), np.float32)
+
+    async def _all(
+        self, cache: VectorCache[Kept], encode: EncodeTurn[Kept], texts: Sequence[str], query: bool
+    ) -> list[Kept]:
+        """What `encode` gives for each text, or what the cache has of it; a few texts at a time."""
         if self._closed:
             raise ClosedError("this embedder is closed")
         cleaned = clean(texts, self.max_chars)
-        keys = [self._cache.key(text, query) for text in cleaned]
-        rows: list[Vector | None] = [self._cache.get(key) for key in keys]
+        keys = [cache.key(text, query) for text in cleaned]
+        rows = [cache.get(key) for key in keys]
         missing = [i for i, row in enumerate(rows) if row is None]
         for start in range(0, len(missing), TURN):
             turn = missing[start : start + TURN]
-            vectors = await asyncio.wrap_future(self._submit([(keys[i], cleaned[i]) for i in turn], query))
-            for i, vector in zip(turn, vectors):
-                rows[i] = vector
-        found = [row for row in rows if row is not None]
-        return np.stack(found) if found else np.zeros((0, self.dim), np.float32)
+            made = await asyncio.wrap_future(self._submit(encode, [(keys[i], cleaned[i]) for i in turn], query))
+            for i, row in zip(turn, made, strict=True):
+                rows[i] = row
+        return [row for row in rows if row is not None]
 
     async def close(self) -> None:
         """See `Embedder.close`. Texts in hand are finished first."""
@@ -203,21 +271,25 @@ class LocalEmbedder(ABC, Generic[Model]):
             self._worker.shutdown(wait=False)
         await asyncio.wrap_future(unloaded)
 
-    def _submit(self, work: list[tuple[bytes, str]], query: bool) -> Future[list[Vector]]:
+    def _submit(self, encode: EncodeTurn[Kept], work: list[tuple[bytes, str]], query: bool) -> Future[list[Kept]]:
         with self._lock:
             if self._closed:
                 raise ClosedError("this embedder is closed")
-            return self._worker.submit(self._encode_turn, work, query)
+            return self._worker.submit(encode, work, query)
 
-    def _encode_turn(self, work: list[tuple[bytes, str]], query: bool) -> list[Vector]:
+    def _loaded(self) -> Model:
         if self._model is None:
             self._model = self._load()
+        return self._model
+
+    def _encode_turn(self, work: list[tuple[bytes, str]], query: bool) -> list[Vector]:
+        model = self._loaded()
         vectors = []
         for key, text in work:
             vector = self._cache.get(key)  # the same text may have come twice in the meantime
             if vector is None:
                 blank = not text or text.isspace()
-                vector = np.zeros(self.dim, np.float32) if blank else unit(self._encode(self._model, text, query))
+                vector = np.zeros(self.dim, np.float32) if blank else unit(self._encode(model, text, query))
                 self._cache.put(key, vector)
             vectors.append(vector)
         return vectors
@@ -225,6 +297,49 @@ class LocalEmbedder(ABC, Generic[Model]):
     def _unload(self) -> None:
         self._model = None
         self._cache.clear()
+
+
+class LocalTokenEmbedder(LocalEmbedder[Model]):
+    """A local encoder that gives the vectors of a text's tokens too."""
+
+    def __init__(self, name: str, dim: int, token_dim: int) -> None:
+        super().__init__(name, dim)
+        self.token_dim = token_dim
+        self._tokens: VectorCache[tuple[Vector, Tokens]] = VectorCache(CACHED_TOKENS)
+
+    @abstractmethod
+    def _encode_tokens(self, model: Model, text: str, query: bool) -> tuple[NDArray[Any], Tokens]:
+        """The vector of one cleaned, non-blank text, of any length, and its tokens. Runs on the worker thread.
+
+        Raises:
+            EmbedderError: the model failed.
+        """
+
+    async def embed_tokens(self, texts: Sequence[str], *, query: bool = False) -> tuple[Vector, list[Tokens]]:
+        """See `TokenEmbedder.embed_tokens`."""
+        rows = await self._all(self._tokens, self._encode_turn_tokens, texts, query)
+        vectors = np.stack([vector for vector, _ in rows]) if rows else np.zeros((0, self.dim), np.float32)
+        return vectors, [tokens for _, tokens in rows]
+
+    def _encode_turn_tokens(self, work: list[tuple[bytes, str]], query: bool) -> list[tuple[Vector, Tokens]]:
+        model = self._loaded()
+        made = []
+        for key, text in work:
+            known = self._tokens.get(key)
+            if known is None:
+                if not text or text.isspace():
+                    known = (np.zeros(self.dim, np.float32), Tokens((), np.zeros((0, self.token_dim), np.float32)))
+                else:
+                    vector, tokens = self._encode_tokens(model, text, query)
+                    known = (unit(vector), tokens)
+                self._tokens.put(key, known)
+                self._cache.put(key, known[0])  # the text itself may be asked for next
+            made.append(known)
+        return made
+
+    def _unload(self) -> None:
+        super()._unload()
+        self._tokens.clear()
 
 
 def require(module: str, what: str, extra: str) -> None:

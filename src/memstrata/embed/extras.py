@@ -139,7 +139,7 @@ class OpenAIEmbedder:
             "max_retries": max_retries,
         }
         self._prefix = {True: query_prefix, False: passage_prefix}
-        self._cache = VectorCache()
+        self._cache: VectorCache[Vector] = VectorCache()
         self._client: AsyncOpenAI | None = None
         self._closed = False
 

@@ -13,9 +13,9 @@ from hashlib import blake2b
 
 import numpy as np
 
-from memstrata.embed.base import Vector, clean, unit
+from memstrata.embed.base import Tokens, Vector, clean, unit
 from memstrata.errors import ClosedError
-from memstrata.text.tokens import terms
+from memstrata.text.tokens import query_terms, terms
 
 
 class HashingEmbedder:
@@ -42,6 +42,24 @@ class HashingEmbedder:
     async def close(self) -> None:
         """See `Embedder.close`."""
         self._closed = True
+
+
+class HashingTokenEmbedder(HashingEmbedder):
+    """The same with token vectors: each index term of a text that is no function word is a token of its own, whatever
+    stands beside it. The public fake of what late interaction needs."""
+
+    name = "hashing-tokens-128"
+    token_dim = HashingEmbedder.dim
+
+    async def embed_tokens(self, texts: Sequence[str], *, query: bool = False) -> tuple[Vector, list[Tokens]]:
+        """See `TokenEmbedder.embed_tokens`."""
+        vectors = await self.embed(texts, query=query)
+        found = []
+        for text in clean(texts, self.max_chars):
+            words = tuple(dict.fromkeys(query_terms(text)))
+            rows = [_project(word) for word in words]
+            found.append(Tokens(words, np.stack(rows) if rows else np.zeros((0, self.token_dim), np.float32)))
+        return vectors, found
 
 
 def _project(text: str) -> Vector:

@@ -14,6 +14,7 @@ BUILT_IN: Mapping[str, tuple[str, str]] = {
     "multilingual": ("multilingual", "MultilingualEmbedder"),
     "static": ("static", "StaticEmbedder"),
     "hashing": ("hashing", "HashingEmbedder"),
+    "hashing-tokens": ("hashing", "HashingTokenEmbedder"),
 }
 WITH_MODEL: Mapping[str, tuple[str, str]] = {
     "sentence-transformers": ("extras", "SentenceTransformersEmbedder"),

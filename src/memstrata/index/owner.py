@@ -103,6 +103,10 @@ class OwnerIndex:
             self._successors = (both[:, 0], both[:, 1])
         return self._successors
 
+    def rows_of(self, unit: int) -> int:
+        """How many rows a unit has."""
+        return len(self._rows_of_unit.get(unit, ()))
+
     def vector(self, unit: int) -> Floats | None:
         """The first vector of a unit."""
         rows = self._rows_of_unit.get(unit)

@@ -30,6 +30,7 @@ class Document:
     dense: tuple[str, ...]
     lexical: tuple[str, ...]
     speaker: str | None = None
+    tokens: tuple[bytes | None, ...] = ()  # of each chunk, packed, once a turn was encoded; none: none are stored
 
     def chunk_terms(self) -> list[str]:
         """The terms of each chunk, sorted, with spaces between; a chunk may have none."""
@@ -92,10 +93,11 @@ class IndexWriter:
             else:
                 old.append((length, self.counters.changed, *key, unit))
             blobs = np.asarray(vectors, dtype="<f4")
-            texts = zip(document.dense, document.chunk_terms(), blobs, strict=True)
-            for chunk, (text, found, vector) in enumerate(texts):
+            tokens = document.tokens or (None,) * len(document.dense)
+            texts = zip(document.dense, document.chunk_terms(), blobs, tokens, strict=True)
+            for chunk, (text, found, vector, packed) in enumerate(texts):
                 flags = flags_of(text, document.speaker)
-                rows.append((*key, unit, chunk, self.model, len(vector), flags, found, vector.tobytes()))
+                rows.append((*key, unit, chunk, self.model, len(vector), flags, found, vector.tobytes(), packed))
         if old:
             self.db.many("UPDATE units SET length = ?, changed = ? WHERE tenant = ? AND owner = ? AND no = ?", old)
             self.db.many(
@@ -105,8 +107,8 @@ class IndexWriter:
             "INSERT INTO units (tenant, owner, no, kind, ref, length, changed) VALUES (?, ?, ?, ?, ?, ?, ?)", new
         )
         self.db.many(
-            "INSERT INTO vectors (tenant, owner, unit, chunk, model, dim, flags, terms, vector)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO vectors (tenant, owner, unit, chunk, model, dim, flags, terms, vector, tokens)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             rows,
         )
 

@@ -4,20 +4,22 @@ by asking here."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import orjson
 
 from memstrata.distil.stages import writer_for
 from memstrata.engine import Engine
-from memstrata.index.units import Document, Vectors, document_of, page_document, turn_document
+from memstrata.index.encode import Encoded
+from memstrata.index.units import Document, document_of, page_document, turn_document
 from memstrata.store.base import Db, Row
 from memstrata.store.counters import load_counters, save_counters
+from memstrata.store.kinds import TURN
 from memstrata.store.rows import note_of, turn_of
 from memstrata.types import Scope
 
 Key = tuple[str, str]
-VectorsOf = Mapping[tuple[str, ...], Vectors]  # by the chunks of a document: one row a chunk
+EncodedOf = Mapping[tuple[str, ...], Encoded]  # by the chunks of a document: one row a chunk
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +62,10 @@ def _waiting_turns(jobs: Sequence[Row]) -> set[int]:
     return waiting
 
 
-def rebuild(engine: Engine, db: Db, scope: Scope, documents: Sequence[Document], vectors: VectorsOf) -> None:
+def rebuild(engine: Engine, db: Db, scope: Scope, documents: Sequence[Document], encoded: EncodedOf) -> None:
     """Write an owner's units and vectors anew, in the caller's transaction.
 
-    Known units keep their numbers. `vectors` has those of every document.
+    Known units keep their numbers. `encoded` has the vectors of every document; tokens are kept of turns.
     """
     key = (scope.tenant, scope.owner)
     counters = load_counters(db, *key)
@@ -76,5 +78,6 @@ def rebuild(engine: Engine, db: Db, scope: Scope, documents: Sequence[Document],
             db.run("DELETE FROM units WHERE tenant = ? AND owner = ? AND no = ?", (*key, row["no"]))
     writer = writer_for(engine, db, scope, counters)
     for document in documents:
-        writer.put(document, vectors[document.dense])
+        vectors, tokens = encoded[document.dense]
+        writer.put(replace(document, tokens=tokens) if document.kind == TURN else document, vectors)
     save_counters(db, *key, counters)

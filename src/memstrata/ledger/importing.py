@@ -18,7 +18,7 @@ import orjson
 
 from memstrata.engine import Engine
 from memstrata.errors import ConflictError, InputError
-from memstrata.index.units import Vectors
+from memstrata.index.encode import Encoded
 from memstrata.intake.add import accept, add, close_session
 from memstrata.intake.scope import scope_of
 from memstrata.ledger.documents import Sources, documents_of, rebuild
@@ -196,12 +196,12 @@ async def _restore(engine: Engine, owner: Owner) -> None:
     """Write the rows of one owner and all that is derived from them, in one transaction."""
     scope = scope_of_owner(engine.settings.tenant, owner.owner)
     documents = documents_of(Sources(owner.of("turns"), owner.of("pages"), owner.of("notes"), owner.of("jobs")))
-    vectors: dict[tuple[str, ...], Vectors] = {}
-    await embed_missing(engine, documents, vectors)
+    encoded: dict[tuple[str, ...], Encoded] = {}
+    await embed_missing(engine, documents, encoded)
 
     def write(db: Db) -> None:
         _check_empty(db, scope.tenant, scope.owner)
-        rebuild(engine, db, scope, documents, vectors)
+        rebuild(engine, db, scope, documents, encoded)
         assignments = ", ".join(f"{column} = ?" for column in owner.counters)
         db.run(
             f"UPDATE owners SET {assignments} WHERE tenant = ? AND owner = ?",

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
-from memstrata.embed.base import sound
 from memstrata.engine import Engine
-from memstrata.index.units import Document, Vectors
+from memstrata.index.encode import Encoded, encode
+from memstrata.index.units import Document
 from memstrata.ledger.documents import documents_of, read_sources, rebuild
 from memstrata.ledger.maintain import scope_of_owner
 from memstrata.store.base import Db
+from memstrata.store.kinds import TURN
 from memstrata.store.tables import reindex_mark
 
 BATCH = 128  # texts that the embedder gets at once
@@ -46,18 +45,18 @@ async def _reindex_owner(engine: Engine, owner: str) -> int:
     """One owner in one transaction: readers see the old index or the new one. Returns the number of units."""
     scope = scope_of_owner(engine.settings.tenant, owner)
     key = (scope.tenant, scope.owner)
-    vectors: dict[tuple[str, ...], Vectors] = {}
+    encoded: dict[tuple[str, ...], Encoded] = {}
     while True:
         documents = await engine.store.read(lambda db: documents_of(read_sources(db, key)))
-        await embed_missing(engine, documents, vectors)
+        await embed_missing(engine, documents, encoded)
 
         def write(db: Db) -> int | None:
             if db.one("SELECT 1 FROM owners WHERE tenant = ? AND owner = ?", key) is None:
                 return 0  # erased in between
             current = documents_of(read_sources(db, key))
-            if any(document.dense not in vectors for document in current):
+            if any(document.dense not in encoded for document in current):
                 return None  # something was added or edited meanwhile: embed that too
-            rebuild(engine, db, scope, current, vectors)
+            rebuild(engine, db, scope, current, encoded)
             db.run(
                 "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
                 (reindex_mark(scope.tenant), owner),
@@ -69,12 +68,17 @@ async def _reindex_owner(engine: Engine, owner: str) -> int:
             return count
 
 
-async def embed_missing(engine: Engine, documents: Sequence[Document], vectors: dict[tuple[str, ...], Vectors]) -> None:
-    """Add the vectors of documents that are not there yet, BATCH documents a call."""
-    missing = list({document.dense for document in documents} - vectors.keys())
-    for start in range(0, len(missing), BATCH):
-        part = missing[start : start + BATCH]
-        texts = [text for dense in part for text in dense]
-        rows = sound(await engine.embedder.embed(texts), texts, engine.embedder)
-        ends = np.cumsum([len(dense) for dense in part])
-        vectors.update(zip(part, np.split(rows, ends[:-1]), strict=True))
+async def embed_missing(engine: Engine, documents: Sequence[Document], encoded: dict[tuple[str, ...], Encoded]) -> None:
+    """Add the vectors of documents that are not there yet, BATCH documents a call; of turns, of their tokens too."""
+    late = engine.settings.late_interaction
+    turns = {document.dense for document in documents if document.kind == TURN and late}
+    others = {document.dense for document in documents} - turns
+    for wanted, tokens in ((turns, True), (others, False)):
+        missing = list(wanted - encoded.keys())
+        for start in range(0, len(missing), BATCH):
+            part = missing[start : start + BATCH]
+            made = await encode(engine.embedder, [text for dense in part for text in dense], late=tokens)
+            end = 0
+            for dense in part:
+                end, begin = end + len(dense), end
+                encoded[dense] = Encoded(made.vectors[begin:end], made.tokens[begin:end])

@@ -39,7 +39,7 @@ async def stats(engine: Engine, scope: Scope | None) -> dict[str, Any]:
     turns, sessions, pages, notes, links, evolved, operations: how many there are (notes in every state that is stored).
     decisions, notes_by_kind, notes_by_state: counts by name (kinds and languages are of current notes).
     tiers: hot turns, warm pages, distilled pages. jobs: queued, failed, and since when the oldest queued one is due.
-    errors: what failed jobs said. vectors: model, dim, count (of the owner, whichever agent asks).
+    errors: what failed jobs said. vectors: model, dim, count, token_bytes (of the owner, whichever agent asks).
     bytes: of the whole store; bytes_per_turn: bytes over the turns of the tenant. languages: shares in [0, 1].
     llm: what the language model cost, in all and a turn, and what it answered that could not be read.
     advice: what to change, in sentences; mostly empty.
@@ -163,7 +163,13 @@ def _vectors(db: Db, part: _Part, engine: Engine) -> dict[str, Any]:
         "model": engine.embedder.name if row is None else row["value"],
         "dim": engine.embedder.dim,
         "count": _one(db, *_count("vectors", *part.where("x", agents=False))),
+        "token_bytes": _token_bytes(db, part),
     }
+
+
+def _token_bytes(db: Db, part: _Part) -> int:
+    where, params = part.where("x", agents=False)
+    return _one(db, f"SELECT coalesce(sum(length(x.tokens)), 0) AS n FROM vectors x WHERE {where}", params)
 
 
 def _llm(db: Db, part: _Part, engine: Engine) -> dict[str, Any]:
@@ -188,7 +194,7 @@ def _budget_advice(db: Db, part: _Part, engine: Engine) -> list[str]:
         return []
     return [
         f"{share:.0%} of the language model's budget of the day is used: what comes after it waits until midnight UTC; "
-        "raise llm_tokens_a_day or llm_money_a_day, or set llm_fallback=\"offline\""
+        'raise llm_tokens_a_day or llm_money_a_day, or set llm_fallback="offline"'
     ]
 
 

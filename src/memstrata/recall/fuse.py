@@ -22,11 +22,12 @@ OWN_COSINE = ("cosine", "cosine_before", "cosine_after", "cosine_before_two")
 FEATURES_OF: Mapping[LegName, tuple[str, ...]] = {
     "dense": (*OWN_COSINE, "asked_cosine"),
     "lexical": (*OWN_COVERAGE, "asked_coverage"),
-    "neighbours": (*OWN_COVERAGE[1:], *OWN_COSINE[1:], "asked_cosine", "asked_coverage"),
+    "neighbours": (*OWN_COVERAGE[1:], *OWN_COSINE[1:], "asked_cosine", "asked_coverage", "late_near"),
     "speaker": ("speaker",),
     "time": ("month", "year", "day", "range", "time_word"),
     "names": ("proper_noun",),
     "pages": ("page",),
+    "late": ("late", "late_near", "late_session"),
 }
 """The features that count only when a leg is on; those of two legs need both."""
 
@@ -53,19 +54,24 @@ def fusion(legs: Sequence[LegName] = LEGS) -> Fusion:
     return Fusion(coefficients, data["probability"]["scale"], data["probability"]["bias"])
 
 
-def fuse(index: OwnerIndex, legs: Legs, weight: Floats, on: Sequence[LegName] = LEGS) -> Floats:
-    """The raw score of every unit, by unit number.
+def turn_scores(features: Mapping[str, Floats], count: int, on: Sequence[LegName] = LEGS) -> Floats:
+    """The sum of some features of `count` turns, each times its coefficient."""
+    coefficient = fusion(tuple(on)).coefficients
+    scores = np.zeros(count, dtype=np.float32)
+    for name, values in features.items():
+        scores += coefficient[name] * values
+    return scores
+
+
+def fuse(index: OwnerIndex, legs: Legs, turns: Floats, weight: Floats, on: Sequence[LegName] = LEGS) -> Floats:
+    """The raw score of every unit, by unit number; `turns` has that of the turns.
 
     A turn has the sum of its features. A note has what it would have alone, or, as the best note of a turn, the score
     of that turn, where the leg "neighbours" is among those that are `on`. A page has what it would have alone; it
     counts through its turns.
     """
-    model = fusion(tuple(on))
-    coefficient = model.coefficients
+    coefficient = fusion(tuple(on)).coefficients
     raw = np.full(index.count + 1, -np.inf, dtype=np.float32)
-    turns = np.zeros(len(legs.turns.units), dtype=np.float32)
-    for name, values in legs.features.items():
-        turns += coefficient[name] * values
     raw[legs.turns.units] = turns
     alone = np.zeros(index.count + 1, dtype=np.float32)
     alone += sum(coefficient[name] for name in OWN_COVERAGE) * legs.coverage

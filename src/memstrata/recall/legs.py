@@ -30,13 +30,15 @@ AROUND_LEAPS = (1, 2, 4, 1)  # every way of up to 8 steps is a sum of some of th
 
 @dataclass(slots=True)
 class Legs:
-    """What the legs found, one entry a unit; `near` has one row a feature of the turns, in the order of `turns`."""
+    """What the legs found, one entry a unit; `features` has one entry a turn, in the order of `turns`; `shares` is the
+    share of each of the query's terms in its idf."""
 
     coverage: Floats
     cosine: Floats
     page: Floats
     turns: TurnOrder
     features: dict[str, Floats]
+    shares: Sequence[float]
 
 
 def find(index: OwnerIndex, query: Query, vector: Floats, weight: Floats, page: Floats) -> Legs:
@@ -49,6 +51,7 @@ def find(index: OwnerIndex, query: Query, vector: Floats, weight: Floats, page: 
     own = turns.units
     cosine, best_row = _best(index, index.row_similarities(vector))
     terms = term_rows(index, query.terms)
+    shares = [share for _, share in terms]
     coverage, held = _coverage(index, terms, turns)
     lent_coverage, lent_cosine = _lend(index, coverage, cosine, weight)
     flags = index.flags[best_row[own]]
@@ -57,7 +60,7 @@ def find(index: OwnerIndex, query: Query, vector: Floats, weight: Floats, page: 
         np.maximum(coverage[own], lent_coverage[own]),
         np.maximum(cosine[own], lent_cosine[own]),
         held,
-        [share for _, share in terms],
+        shares,
         asks=(flags & QUESTION) > 0,
     )
     features["time_word"] = turns.brevity * ((flags & TIME) > 0) * query.asks_when
@@ -71,7 +74,7 @@ def find(index: OwnerIndex, query: Query, vector: Floats, weight: Floats, page: 
         if ref < len(by_page):
             by_page[ref] = page[unit]
     features["page"] = by_page[pages]
-    return Legs(coverage, cosine, page, turns, features)
+    return Legs(coverage, cosine, page, turns, features, shares)
 
 
 def term_rows(index: OwnerIndex, terms: Sequence[str]) -> list[tuple[Ints, float]]:

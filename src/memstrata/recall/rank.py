@@ -9,9 +9,11 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
+from memstrata.embed.base import Tokens
 from memstrata.index.columns import UNSET
 from memstrata.index.owner import OwnerIndex
-from memstrata.recall.fuse import fuse, fusion
+from memstrata.recall.fuse import fuse, fusion, turn_scores
+from memstrata.recall.late import candidates, late_features, weights_of
 from memstrata.recall.legs import Floats, Legs, find
 from memstrata.recall.order import Order
 from memstrata.recall.query import Query
@@ -58,17 +60,18 @@ def rank(
     scope: Scope,
     query: Query,
     vector: Floats,
+    tokens: Tokens | None,
     view: View,
     now: datetime,
     settings: Settings,
 ) -> Ranking:
-    """Rank an owner's units for a query. The index must be fresh and its lock held."""
+    """Rank an owner's units for a query, of which `vector` and `tokens` are what the encoder made; without `tokens`
+    there is no late interaction. The index must be fresh and its lock held."""
     visible = visible_units(db, index, scope, view)
     weight = weights(index, now, settings) * visible  # what may not be seen lends nothing
-    pages = page_scores(db, index, scope, vector, settings)
-    legs = find(index, query, vector, weight, pages)
-    raw = fuse(index, legs, weight)
-    score = fusion().probability(np.where(np.isfinite(raw), raw, -1e3))
+    legs, turns = score_turns(db, index, scope, query, vector, tokens, visible, weight, settings)
+    raw = fuse(index, legs, turns, weight, settings.legs)
+    score = fusion(settings.legs).probability(np.where(np.isfinite(raw), raw, -1e3))
     ranking = Ranking(score, legs)
     _follow_successors(index, ranking, visible)
     if settings.links and settings.hops and not view.turns_only:
@@ -76,6 +79,37 @@ def rank(
     shown = np.flatnonzero(visible)
     ranking.units = Order(shown, index.meta["kind"][shown], score[shown], FIRST)
     return ranking
+
+
+def score_turns(
+    db: Db,
+    index: OwnerIndex,
+    scope: Scope,
+    query: Query,
+    vector: Floats,
+    tokens: Tokens | None,
+    visible: NDArray[np.bool_],
+    weight: Floats,
+    settings: Settings,
+) -> tuple[Legs, Floats]:
+    """What the legs found, and the raw score of every turn. Late interaction looks at the turns that the other legs
+    put first."""
+    legs = find(index, query, vector, weight, page_scores(db, index, scope, vector, settings))
+    turns = turn_scores(legs.features, len(legs.turns.units), settings.legs)
+    if tokens is not None and "late" in settings.legs:
+        chosen = candidates(index, legs.turns, turns, _found_by(index, visible))
+        late = late_features(db, index, legs.turns, chosen, tokens, weights_of(tokens, query.terms, legs.shares))
+        legs.features.update(late)
+        turns += turn_scores(late, len(turns), settings.legs)
+    return legs, turns
+
+
+def _found_by(index: OwnerIndex, visible: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The units that may be seen, and the turns that notes which may be seen stand on."""
+    allowed = visible.copy()
+    notes, turns = index.evidence_pairs()
+    allowed[turns[visible[notes]]] = True
+    return allowed
 
 
 def weights(index: OwnerIndex, now: datetime, settings: Settings) -> Floats:

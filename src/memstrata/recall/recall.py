@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from memstrata.embed.base import sound
 from memstrata.engine import Engine
 from memstrata.errors import FilterError, InputError
+from memstrata.index.encode import encode_query
 from memstrata.index.owner import OwnerIndex
 from memstrata.intake.arguments import flag, kinds_of, words
 from memstrata.intake.times import parse_time, zone
@@ -168,7 +168,9 @@ def cursor_of(offset: int | None, digest: str) -> str | None:
 
 async def find(engine: Engine, scope: Scope, ask: Ask) -> Found:
     """The hits of one page, and what they touch. One encoding of the query, one read transaction."""
-    vector = sound(await engine.embedder.embed([ask.query], query=True), [ask.query], engine.embedder)[0]
+    settings = engine.settings
+    late = settings.late_interaction and "late" in settings.legs
+    vector, tokens = await encode_query(engine.embedder, ask.query, late=late)
     index = engine.index(scope)
     clock = engine.now()
 
@@ -177,7 +179,7 @@ async def find(engine: Engine, scope: Scope, ask: Ask) -> Found:
         with index.lock:
             index.refresh(db)
             query = understand(ask.query, [name for name, _ in index.speakers.items()], ask.now)
-            ranking = rank(db, index, scope, query, vector, ask.view, clock, engine.settings)
+            ranking = rank(db, index, scope, query, vector, tokens, ask.view, clock, settings)
             return _collect(db, index, scope, ask, ranking, clock)
 
     return await engine.store.read(read)
@@ -348,6 +350,7 @@ def _legs(index: OwnerIndex, ranking: Ranking, unit: int) -> tuple[Leg, ...]:
             ("day", "day"),
             ("time", "range"),
             ("page", "page"),
+            ("late", "late"),
         ):
             if feature in legs.features:
                 found.append(_leg(name, legs.features[feature], place))

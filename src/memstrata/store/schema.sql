@@ -176,16 +176,18 @@ CREATE UNIQUE INDEX units_ref ON units (tenant, owner, kind, ref);
 CREATE INDEX units_changed ON units (tenant, owner, kind, changed);
 
 -- One row for each chunk of a unit. `terms`: its index terms, sorted, with spaces between; readers invert them.
--- flags: 1 = the chunk has a time word, 2 = a proper noun, 4 = a question.
+-- flags: 1 = the chunk has a time word, 2 = a proper noun, 4 = a question. `tokens`: of turns, the vectors of the
+-- chunk's tokens, four bits a component (index/tokens.py); NULL where the embedder gives none.
 CREATE TABLE vectors (
   tenant TEXT NOT NULL, owner TEXT NOT NULL, unit INTEGER NOT NULL, chunk INTEGER NOT NULL,
-  model TEXT NOT NULL, dim INTEGER NOT NULL, flags INTEGER NOT NULL, terms TEXT NOT NULL, vector BLOB NOT NULL,
+  model TEXT NOT NULL, dim INTEGER NOT NULL, flags INTEGER NOT NULL, terms TEXT NOT NULL, vector BLOB NOT NULL, tokens BLOB,
   UNIQUE (tenant, owner, unit, chunk)
 );
 
 -- Vectors of another model on their way in: `reembed` fills them text by text and puts them in place in one transaction.
 CREATE TABLE next_vectors (
   tenant TEXT NOT NULL, owner TEXT NOT NULL, model TEXT NOT NULL, digest BLOB NOT NULL, vector BLOB NOT NULL,
+  tokens BLOB,
   PRIMARY KEY (tenant, owner, model, digest)
 ) WITHOUT ROWID;
 

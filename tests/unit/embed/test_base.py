@@ -44,7 +44,7 @@ def test_creating_loads_nothing(spec: str) -> None:
 
 def test_unknown_names_list_the_known_ones() -> None:
     for spec in ("bert", "", "openai", "openai:", "minilm:x"):
-        with pytest.raises(SettingsError, match="minilm, multilingual, static, hashing, sentence-tr"):
+        with pytest.raises(SettingsError, match="minilm, multilingual, static, hashing, hashing-tokens, sentence-tr"):
             create_embedder(spec)
 
 
