@@ -554,9 +554,18 @@ class Memory:
         """
         return self._run(self._async.labelled(user_id=user_id, agent_id=agent_id))
 
-    def flush(self) -> dict[str, int]:
-        """Run all that is queued and due. Ends no session, cools no page. Returns what was done, by kind."""
-        return self._run(self._async.flush())
+    def flush(self, *, timeout: float | None = None) -> dict[str, int]:
+        """Run all that is queued and due. Ends no session, cools no page.
+
+        Args:
+            timeout: seconds after which this returns what was done so far (None: when all is done). Nothing is lost:
+                the job in hand is finished in the background, with the answer of a model that it waits for, and the
+                rest stays queued.
+
+        Returns:
+            What was done, by kind; under "failed" the tries that failed, under "waiting" the jobs that still wait.
+        """
+        return self._run(self._async.flush(timeout=timeout))
 
     def maintain(self, now: datetime | str | None = None) -> dict[str, int]:
         """End idle sessions, distil what has cooled, forget what has faded, purge what was forgotten long ago.

@@ -19,6 +19,7 @@ COMMANDS: Mapping[str, tuple[Callable[..., None], ...]] = {
     "The gate": (decisions.review, decisions.feedback),
     "Upkeep": (
         upkeep.maintain,
+        upkeep.flush,
         upkeep.distil,
         upkeep.stats,
         model.cost,

@@ -21,6 +21,20 @@ def maintain(store: Store = DEFAULT_STORE, now: Now = None, embedder: Embedder =
     emit(counts, json)
 
 
+def flush(
+    store: Store = DEFAULT_STORE,
+    timeout: Annotated[
+        float | None, typer.Option(min=0, help="Begin no job after so many seconds; the one in hand is finished.")
+    ] = None,
+    embedder: Embedder = None,
+    json: Json = False,
+) -> None:
+    """Run what is queued and due; count what was done and what still waits."""
+    with reading(store, embedder) as memory, spinner("working off the queue"):
+        done = memory.flush(timeout=timeout)
+    emit(done, json)
+
+
 def distil(
     store: Store = DEFAULT_STORE, user: User = None, agent: Agent = None, embedder: Embedder = None, json: Json = False
 ) -> None:

@@ -9,6 +9,7 @@ from typing import IO, Any
 from memstrata.embed import Embedder, create_embedder
 from memstrata.errors import ClosedError, ScopeError
 from memstrata.face.base import MemoryBase
+from memstrata.intake.arguments import seconds
 from memstrata.ledger import check, export, importing, maintain, reembed, reindex, stats
 from memstrata.ledger.check import Disagreement
 from memstrata.ledger.reindex import Progress
@@ -22,12 +23,22 @@ from memstrata.work.worker import Worker
 class MemoryUpkeep(MemoryBase):
     """The verbs on the whole store: upkeep, export and import, rebuilding, figures."""
 
-    async def flush(self) -> dict[str, int]:
-        """Run all that is queued and due. Ends no session, cools no page. Returns what was done, by kind."""
+    async def flush(self, *, timeout: float | None = None) -> dict[str, int]:
+        """Run all that is queued and due. Ends no session, cools no page.
+
+        Args:
+            timeout: seconds after which this returns what was done so far (None: when all is done). Nothing is lost:
+                the job in hand is finished in the background, with the answer of a model that it waits for, and the
+                rest stays queued.
+
+        Returns:
+            What was done, by kind; under "failed" the tries that failed, under "waiting" the jobs that still wait.
+        """
         if self._closed:
             raise ClosedError
+        limit = None if timeout is None else seconds(timeout, "timeout")
         await self._touches.drain()
-        return await maintain.flush(self._worker)
+        return await maintain.flush(self._worker, limit)
 
     async def maintain(self, now: datetime | str | None = None) -> dict[str, int]:
         """End idle sessions, distil what has cooled, forget what has faded, purge what was forgotten long ago.
@@ -123,7 +134,7 @@ class MemoryUpkeep(MemoryBase):
         engine = self._engine
         new = engine.embedder if embedder is None else create_embedder(embedder)
         await self._touches.drain()
-        counts = await reembed.reembed(engine.store, new, progress, tokens=engine.settings.late_interaction)
+        counts = await reembed.reembed(engine.store, new, progress)
         if new is not engine.embedder:
             await self._worker.stop()
             settings = engine.settings

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from typing import get_args
 
 from memstrata.errors import InputError, LimitError
@@ -18,6 +19,13 @@ def flag(value: object, what: str) -> bool:
     if not isinstance(value, bool):
         raise InputError(f"{what} must be True or False, not {value!r}")
     return value
+
+
+def seconds(value: object, what: str) -> float:
+    """A length of time, not negative."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < inf:
+        raise InputError(f"{what} must be a number of seconds, 0 or more, not {value!r:.60}")
+    return float(value)
 
 
 def identifier(value: object, what: str) -> str:

@@ -62,13 +62,15 @@ async def maintain(engine: Engine, worker: Worker, now: datetime | str | None) -
     }
 
 
-async def flush(worker: Worker) -> dict[str, int]:
+async def flush(worker: Worker, timeout: float | None = None) -> dict[str, int]:
     """Run everything that is queued and due; waits for what a worker of another living process has in hand.
 
-    Returns jobs done by kind, failed attempts, and under "waiting" the jobs that are queued for a later retry (with
-    those behind them).
+    After `timeout` seconds no further job is begun, and the one in hand goes on in the background.
+
+    Returns jobs done by kind, failed attempts, and under "waiting" the jobs that are queued still: for a later retry
+    (with those behind them), or because the time was up.
     """
-    done = await worker.run_due()
+    done = await worker.run_due() if timeout is None else await worker.run_within(timeout)
     tenant = worker.engine.settings.tenant
     row = await worker.engine.store.read(
         lambda db: db.one("SELECT count(*) AS n FROM jobs WHERE tenant = ? AND state = 'queued'", (tenant,))

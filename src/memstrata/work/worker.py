@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from memstrata.distil.stages import run_distill, run_index, run_page, run_remember, turns_to_index
 from memstrata.engine import Engine
@@ -55,6 +55,8 @@ class Worker:
     _task: asyncio.Task[Done] | None = None
     _again: bool = False
     _stopping: bool = False
+    _until: float | None = None  # when the run in hand ends, on the monotonic clock
+    _left: set[asyncio.Task[Done]] = field(default_factory=set)  # runs that their caller no longer waits for
     _indexing: asyncio.Lock = field(default_factory=asyncio.Lock)
     _working: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -82,21 +84,54 @@ class Worker:
     async def stop(self) -> None:
         """Finish the job in hand and stop; what is queued stays queued."""
         self._stopping = True
-        if self._task is not None:
-            await asyncio.wait([self._task])
+        running = {*self._left, *([self._task] if self._task is not None else [])}
+        if running:
+            await asyncio.wait(running)
 
-    async def run_due(self, *, owner: str | None = None, progress: Progress | None = None) -> Done:
+    async def run_due(
+        self,
+        *,
+        owner: str | None = None,
+        progress: Progress | None = None,
+        until: float | None = None,
+        done: Done | None = None,
+    ) -> Done:
         """Work until nothing is due (of one owner, or of all).
 
-        Runs of one worker follow one another: they share its leases, which would not keep them apart.
+        No job is begun at or after `until`, a time of the monotonic clock. What was done is counted in `done` as it
+        goes. Runs of one worker follow one another: they share its leases, which would not keep them apart.
+        """
+        done = Done() if done is None else done
+        async with self._working:
+            self._until = until
+            try:
+                while not self._is_over():
+                    owners = await self._index_round(done, owner, progress)
+                    if owners is not None and not await self._ordered_round(owners, done, progress):
+                        break
+            finally:
+                self._until = None
+        return done
+
+    async def run_within(self, seconds: float) -> Done:
+        """`run_due`, but return after so many seconds with what was done so far.
+
+        The job in hand is not cut: it goes on in the background, its model call too, and `stop` waits for it.
         """
         done = Done()
-        async with self._working:
-            while not self._stopping:
-                owners = await self._index_round(done, owner, progress)
-                if owners is not None and not await self._ordered_round(owners, done, progress):
-                    break
-        return done
+        task = asyncio.get_running_loop().create_task(self.run_due(until=time.monotonic() + seconds, done=done))
+        self._left.add(task)
+        task.add_done_callback(self._forget)
+        await asyncio.wait([task], timeout=seconds)
+        return task.result() if task.done() else replace(done)
+
+    def _forget(self, task: asyncio.Task[Done]) -> None:
+        self._left.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.warning("a run of the worker ended early: %s", type(error).__name__)
+
+    def _is_over(self) -> bool:
+        return self._stopping or (self._until is not None and time.monotonic() >= self._until)
 
     async def index_now(self, owner: str) -> None:
         """Index the owner's waiting turns, so that a recall sees what was just added."""
@@ -138,7 +173,7 @@ class Worker:
         else:
             held = 0
             for each in owners:
-                if self._stopping:
+                if self._is_over():
                     return False
                 if not await self._work_for(each, done, progress):
                     held += 1
@@ -152,7 +187,7 @@ class Worker:
 
         async def work(owner: str) -> bool:
             async with slots:
-                return self._stopping or await self._work_for(owner, done, progress)
+                return self._is_over() or await self._work_for(owner, done, progress)
 
         results = await asyncio.gather(*(work(each) for each in owners), return_exceptions=True)
         for result in results:
@@ -179,7 +214,7 @@ class Worker:
         renew_at = time.monotonic() + seconds / 2
         keeper = asyncio.create_task(self._keep(take, seconds)) if engine.llm is not None else None
         try:
-            while job is not None and not self._stopping:
+            while job is not None and not self._is_over():
                 if not await self._run(job, done):
                     return True
                 _report(progress, job.kind, 1)

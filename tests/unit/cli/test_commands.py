@@ -197,6 +197,8 @@ def test_upkeep_counts_rebuilds_and_moves_to_another_model(run) -> None:
     assert run("recall", "peanuts", "--no-touch", "--json").json == answer
     assert run("check", "--json").json == {"disagreements": []}
     assert run("retry-failed", "--json").json["retried"] == 0
+    assert run("flush", "--timeout", "5", "--json").json["waiting"] == 0
+    assert run("flush", "--timeout", "-1").code == 2
     assert run("reembed", "--embedder", "static", "--json").json["embedded"] > 0
     assert run("recall", "peanuts").code == 1  # the store no longer answers to the old model
     assert run("recall", "peanuts", "--embedder", "static", "--json").json["hits"]
