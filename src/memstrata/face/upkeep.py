@@ -134,7 +134,7 @@ class MemoryUpkeep(MemoryBase):
         engine = self._engine
         new = engine.embedder if embedder is None else create_embedder(embedder)
         await self._touches.drain()
-        counts = await reembed.reembed(engine.store, new, progress)
+        counts = await reembed.reembed(engine.store, new, progress, tokens=engine.settings.late_interaction)
         if new is not engine.embedder:
             await self._worker.stop()
             settings = engine.settings
