@@ -7,7 +7,8 @@ computes. The fit is a listwise softmax (the log likelihood of the evidence turn
 question), coefficients not negative, L2 penalty 1e-3, by L-BFGS. Every row of the table is printed with each
 conversation scored by a fit that never saw it; with --beam, the fit on all conversations ranks the turns of other data
 untouched. `range` and `page` keep their starting values: too few questions need them. With --write the coefficients
-fitted on everything are shipped, with Platt's scale and bias on left-out predictions. The data stays where it is.
+fitted on everything are shipped, with late interaction and without, and Platt's scale and bias on left-out predictions.
+The data stays where it is.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import argparse
 import asyncio
 import re
 import tempfile
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,9 +42,11 @@ from memstrata.types import Scope
 
 TARGET = Path(__file__).parent.parent / "src/memstrata/recall/data/fusion.toml"
 FIXED = ("range", "page")
-FITTED = tuple(name for name in fusion().coefficients if name not in FIXED)
+MODEL = fusion(late=True).coefficients
+FITTED = tuple(name for name in MODEL if name not in FIXED)
 HARDEST = 150  # turns of a question that a fit looks at, besides its evidence: the best by the shipped coefficients
 L2 = 1e-3
+WITHOUT = "without late interaction"
 INGREDIENTS = {
     "the turn before asks": ("asked_cosine", "asked_coverage"),
     "terms of the neighbours": ("coverage_near", "coverage_around"),
@@ -72,7 +75,7 @@ class Asked:
         return Asked(self.x[kept], self.offset[kept], np.searchsorted(kept, self.gold), self.category)
 
 
-SHIPPED = np.array([fusion().coefficients[name] for name in FITTED])
+SHIPPED = np.array([MODEL[name] for name in FITTED])
 
 
 def questions(data: Benchmark, embedder: CachedEmbedder) -> list[list[Asked]]:
@@ -81,7 +84,7 @@ def questions(data: Benchmark, embedder: CachedEmbedder) -> list[list[Asked]]:
     for conversation in data.conversations:
         with (
             tempfile.TemporaryDirectory(prefix="memstrata-fit-") as scratch,
-            Memory(Path(scratch) / "memory.db", embedder=embedder, worker=False) as memory,
+            Memory(Path(scratch) / "memory.db", embedder=embedder, worker=False, max_chars=1_000_000) as memory,
         ):
             MemoryRun(memory, conversation, System("memory")).take_in(lambda: None)
             found.append(list(asked(memory, conversation)))
@@ -109,7 +112,7 @@ def asked(memory: Memory, conversation: Conversation) -> Iterator[Asked]:
                 numbers = {row["id"]: row["no"] for row in db.all("SELECT id, no FROM turns")}
             zero = np.zeros(len(legs.turns.units), dtype=np.float32)
             x = np.stack([legs.features.get(name, zero) for name in FITTED], axis=1)
-            offset = sum(fusion().coefficients[name] * legs.features.get(name, zero) for name in FIXED)
+            offset = sum(MODEL[name] * legs.features.get(name, zero) for name in FIXED)
             units = [index.unit(TURN, numbers[turn]) for turn in question.evidence]
             gold = np.unique(legs.turns.rank[[unit for unit in units if unit is not None]])
             return Asked(x, offset, gold, question.category)
@@ -169,7 +172,7 @@ def figures(asked: Sequence[Asked], scores: Sequence[np.ndarray]) -> dict[str, n
 
 def line(name: str, data: Sequence[Asked], scores: Sequence[np.ndarray], split: bool = True) -> str:
     found = figures(data, scores)
-    text = f"{name:38s}" + " ".join(f"{what} {values.mean():.3f}" for what, values in found.items())
+    text = f"{name:42s}" + " ".join(f"{what} {values.mean():.3f}" for what, values in found.items())
     if split:
         categories = sorted({each.category for each in data})
         of = np.array([each.category for each in data])
@@ -192,13 +195,13 @@ def platt(asked: Sequence[Asked], scores: Sequence[np.ndarray]) -> tuple[float, 
     return float(w[0]), float(w[1])
 
 
-def write(coefficients: np.ndarray, scale: float, bias: float) -> None:
-    """Put the numbers into the shipped file; its words stay."""
-    text = TARGET.read_text(encoding="utf-8")
-    values = {**dict(zip(FITTED, coefficients, strict=True)), "scale": scale, "bias": bias}
-    for name, value in values.items():
-        text = re.sub(rf"(?m)^{name} = -?[\d.]+", f"{name} = {value:.{3 if name == 'scale' else 2}f}", text)
-    TARGET.write_text(text, encoding="utf-8")
+def write(fitted: Mapping[str, float], *, late: bool) -> None:
+    """Put the numbers of one of the two models into the shipped file; its words stay."""
+    before, mark, after = TARGET.read_text(encoding="utf-8").partition("[late.coefficients]")
+    part = after if late else before
+    for name, value in fitted.items():
+        part = re.sub(rf"(?m)^{name} = -?[\d.]+", f"{name} = {value:.{3 if name == 'scale' else 2}f}", part)
+    TARGET.write_text(before + mark + part if late else part + mark + after, encoding="utf-8")
 
 
 def main() -> None:
@@ -214,6 +217,7 @@ def main() -> None:
     flat = [each for conversation in data for each in conversation]
     foreign = [each for conversation in other for each in conversation]
     everything = set(range(len(FITTED)))
+    models: dict[str, dict[str, float]] = {}
     rows = {"all": everything} | {
         f"without {name}": everything - {FITTED.index(each) for each in off} for name, off in INGREDIENTS.items()
     }
@@ -222,15 +226,21 @@ def main() -> None:
         print(line(name, flat, scores))
         if foreign:
             print(line("  BEAM", foreign, [each.x @ whole + each.offset for each in foreign], split=False), flush=True)
+        if name in ("all", WITHOUT):
+            scale, bias = platt(flat, scores)
+            models[name] = {**dict(zip(FITTED, whole, strict=True)), "scale": scale, "bias": bias}
         if name == "all":
-            shipped, (scale, bias) = whole, platt(flat, scores)
+            shipped = whole
     print(line("all, in-sample", flat, [each.x @ shipped + each.offset for each in flat]))
     shares = shipped * np.array([np.mean([np.ptp(each.x[:, n]) for each in flat]) for n in range(len(FITTED))])
     for name, value, share in zip(FITTED, shipped, shares / shares.sum(), strict=True):
         print(f"{name} = {value:.2f}  # {share:.3f} of the score, by its mean range over a question's turns")
-    print(f"scale = {scale:.3f}, bias = {bias:.2f}")
-    if arguments.write:
-        write(shipped, scale, bias)
+    for name, model in models.items():
+        print(name, {key: round(value, 3) for key, value in model.items()})
+        if arguments.write:
+            write(
+                {key: value for key, value in model.items() if name == "all" or "late" not in key}, late=name == "all"
+            )
 
 
 if __name__ == "__main__":

@@ -46,17 +46,24 @@ class Fusion:
 
 
 @lru_cache
-def fusion(legs: Sequence[LegName] = LEGS) -> Fusion:
-    """The model as fitted, with the coefficients of the legs that are off at 0."""
+def fusion(legs: Sequence[LegName] = LEGS, *, late: bool = False) -> Fusion:
+    """The model as fitted, with late interaction or without, the coefficients of the legs that are off at 0."""
     data = tomllib.loads((files("memstrata.recall") / "data" / "fusion.toml").read_text(encoding="utf-8"))
+    if late:
+        data = data["late"]
     off = {feature for leg, features in FEATURES_OF.items() if leg not in legs for feature in features}
     coefficients = {name: 0.0 if name in off else value for name, value in data["coefficients"].items()}
     return Fusion(coefficients, data["probability"]["scale"], data["probability"]["bias"])
 
 
+def model_of(features: Mapping[str, Floats], on: Sequence[LegName]) -> Fusion:
+    """The model that these features of turns were made for."""
+    return fusion(tuple(on), late="late" in features)
+
+
 def turn_scores(features: Mapping[str, Floats], count: int, on: Sequence[LegName] = LEGS) -> Floats:
-    """The sum of some features of `count` turns, each times its coefficient."""
-    coefficient = fusion(tuple(on)).coefficients
+    """The sum of the features of `count` turns, each times its coefficient."""
+    coefficient = model_of(features, on).coefficients
     scores = np.zeros(count, dtype=np.float32)
     for name, values in features.items():
         scores += coefficient[name] * values
@@ -70,7 +77,7 @@ def fuse(index: OwnerIndex, legs: Legs, turns: Floats, weight: Floats, on: Seque
     of that turn, where the leg "neighbours" is among those that are `on`. A page has what it would have alone; it
     counts through its turns.
     """
-    coefficient = fusion(tuple(on)).coefficients
+    coefficient = model_of(legs.features, on).coefficients
     raw = np.full(index.count + 1, -np.inf, dtype=np.float32)
     raw[legs.turns.units] = turns
     alone = np.zeros(index.count + 1, dtype=np.float32)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from memstrata.embed.base import Tokens
 from memstrata.index.columns import UNSET
 from memstrata.index.owner import OwnerIndex
-from memstrata.recall.fuse import fuse, fusion, turn_scores
+from memstrata.recall.fuse import fuse, model_of, turn_scores
 from memstrata.recall.late import candidates, late_features, weights_of
 from memstrata.recall.legs import Floats, Legs, find
 from memstrata.recall.order import Order
@@ -71,7 +71,7 @@ def rank(
     weight = weights(index, now, settings) * visible  # what may not be seen lends nothing
     legs, turns = score_turns(db, index, scope, query, vector, tokens, visible, weight, settings)
     raw = fuse(index, legs, turns, weight, settings.legs)
-    score = fusion(settings.legs).probability(np.where(np.isfinite(raw), raw, -1e3))
+    score = model_of(legs.features, settings.legs).probability(np.where(np.isfinite(raw), raw, -1e3))
     ranking = Ranking(score, legs)
     _follow_successors(index, ranking, visible)
     if settings.links and settings.hops and not view.turns_only:
@@ -99,8 +99,9 @@ def score_turns(
     if tokens is not None and "late" in settings.legs:
         chosen = candidates(index, legs.turns, turns, _found_by(index, visible))
         late = late_features(db, index, legs.turns, chosen, tokens, weights_of(tokens, query.terms, legs.shares))
-        legs.features.update(late)
-        turns += turn_scores(late, len(turns), settings.legs)
+        if late:
+            legs.features.update(late)
+            turns = turn_scores(legs.features, len(turns), settings.legs)
     return legs, turns
 
 
