@@ -85,7 +85,7 @@ def test_a_receipt_is_the_same_after_opening_again(bench: Any) -> None:
 
 
 def test_a_model_that_fails_is_reported_and_retried(make_bench: Callable[..., Any]) -> None:
-    """The turn is kept, the outcome says failed, and the note is made once the model is back."""
+    """The turn is kept, the outcome says deferred, and the note is made once the model is back."""
     from memstrata.embed.hashing import HashingEmbedder
     from memstrata.errors import EmbedderError
 
@@ -102,7 +102,7 @@ def test_a_model_that_fails_is_reported_and_retried(make_bench: Callable[..., An
     bench.memory.close()
     bench.memory = bench.open(embedder=embedder)
     receipt = bench.memory.remember("I live in Porto.", user_id="ana")
-    assert [each.outcome for each in receipt.candidates] == ["failed"]
+    assert [each.outcome for each in receipt.candidates] == ["deferred"]
     assert "the model is away" in receipt.candidates[0].reason
     assert bench.rows("SELECT text FROM turns") == [{"text": "I live in Porto."}]
     assert bench.rows("SELECT * FROM notes") == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -205,6 +204,8 @@ def _statements(path: Path, limit: int | None, cache: Path | None, embedder: str
 
 def _encoder(cache: Path | None, embedder: str | None) -> Embed:
     """Texts to vectors, with those that are in the cache read from there."""
+    import asyncio
+
     from memstrata.embed import create_embedder
     from memstrata.evaluation.cache import CachedEmbedder
 
