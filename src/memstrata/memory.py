@@ -568,7 +568,11 @@ class Memory:
         return self._run(self._async.flush(timeout=timeout))
 
     def maintain(self, now: datetime | str | None = None) -> dict[str, int]:
-        """End idle sessions, distil what has cooled, forget what has faded, purge what was forgotten long ago.
+        """End idle sessions, distil what has cooled, fold what says the same, forget what has faded, and purge.
+
+        Folded are notes that the gate would call duplicates of each other today (after an import, a `restore`, an
+        `undo`): the one that holds longest supersedes the others and takes their evidence, as an operation "compress"
+        that can be undone. What a person pinned or edited is left alone. Purged is what was forgotten long ago.
 
         Costs what is due, not what is stored. One call equals many at the same time. `now` stands in for the clock.
         """

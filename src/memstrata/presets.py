@@ -30,6 +30,7 @@ PRESETS: Mapping[PresetName, Mapping[str, Any]] = {
     # gate, no links. Pages and what is in them are found by similarity alone.
     "memoryos": {
         "policy": "open",
+        "compression": False,
         "links": False,
         "evolution": False,
         "hops": 0,
@@ -41,6 +42,7 @@ PRESETS: Mapping[PresetName, Mapping[str, Any]] = {
     # by the similarity of the notes, and one link on. Nothing is forgotten.
     "a-mem": {
         "policy": "open",
+        "compression": False,
         "page_size": 1,
         "warm": False,
         "forgetting": False,
@@ -52,6 +54,7 @@ PRESETS: Mapping[PresetName, Mapping[str, Any]] = {
     # The gate with its published weights before a flat memory that is searched by similarity.
     "a-mac": {
         "policy": "a-mac",
+        "compression": False,
         "page_size": 1,
         "warm": False,
         "forgetting": False,

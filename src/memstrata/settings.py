@@ -81,6 +81,7 @@ class Settings(BaseSettings):
     evolution: bool = Field(True, description="Whether linked older notes evolve.")
     tau_link: float = Field(0.5, ge=0, le=1, description="Relevance from which notes are linked.")
     max_links: int = Field(8, ge=0, description="Links of a note, at most.")
+    compression: bool = Field(True, description="Whether maintain folds notes that say the same into one.")
 
     # recall
     legs: tuple[LegName, ...] = Field(LEGS, description="What recall looks at; leave some out to see what they bring.")

@@ -39,7 +39,9 @@ def exported(memory: Memory, **scope: str) -> bytes:
 
 
 async def test_every_column_of_the_truth_is_exported_or_derived() -> None:
-    derived = {"owners": {"changed", "notes_changed", "next_unit", "epoch", "lease_holder", "lease_until"}}
+    derived = {
+        "owners": {"changed", "notes_changed", "next_unit", "epoch", "compressed", "lease_holder", "lease_until"}
+    }
     store = SqliteStore(":memory:")
     for record in (OWNER, *RECORDS):
         rows = await store.read(lambda db: db.all(f"PRAGMA table_info({record.table})"))  # noqa: B023

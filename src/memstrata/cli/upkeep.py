@@ -15,7 +15,7 @@ Everybody = Annotated[str | None, typer.Option("--user", "-u", help="Only this u
 
 
 def maintain(store: Store = DEFAULT_STORE, now: Now = None, embedder: Embedder = None, json: Json = False) -> None:
-    """End idle sessions, distil what cooled, forget what faded, purge what was forgotten."""
+    """End idle sessions, distil what cooled, fold what says the same, forget what faded, purge what was forgotten."""
     with reading(store, embedder) as memory, spinner("upkeep"):
         counts = memory.maintain(now)
     emit(counts, json)

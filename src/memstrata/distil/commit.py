@@ -116,7 +116,8 @@ def _add_evidence(rec: Recorder, plan: Plan, numbers: Mapping[str, int]) -> None
         rows = rec.db.all("SELECT turn FROM evidence WHERE tenant = ? AND owner = ? AND note = ?", (*rec.key, loser))
         for row in rows:
             add_evidence(rec, numbers[link.source], row["turn"])
-            hide_turn(rec, row["turn"], SUPERSEDED_BIT)
+            if link.target not in plan.folded:
+                hide_turn(rec, row["turn"], SUPERSEDED_BIT)
 
 
 def add_evidence(rec: Recorder, note: int, turn: int) -> None:

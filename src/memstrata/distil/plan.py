@@ -58,6 +58,7 @@ class Plan:
     changed: set[str] = field(default_factory=set)  # existing notes with new values; the others only gained links
     refreshed: set[str] = field(default_factory=set)  # notes whose weight is set to 1
     re_embedded: set[str] = field(default_factory=set)
+    folded: set[str] = field(default_factory=set)  # superseded notes that say the same: their turns stay open to recall
     links: list[Link] = field(default_factory=list)
     unlinked: list[tuple[str, str]] = field(default_factory=list)  # "supersedes" links that no longer stand, by ends
     decisions: list[Decision] = field(default_factory=list)

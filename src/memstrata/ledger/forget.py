@@ -22,7 +22,7 @@ from memstrata.notes.evolve import MOST_TAGS, with_pieces_back
 from memstrata.recall.filters import compile_filter, note_fields
 from memstrata.store.base import Db
 from memstrata.store.kinds import FORGOTTEN_BIT
-from memstrata.store.read import Key, key_of, note_by_id, notes_by_no
+from memstrata.store.read import Key, key_of, note_by_id, notes_by_no, select_in
 from memstrata.store.rows import dump, to_us
 from memstrata.tiers.fade import forgets_us
 from memstrata.types import Note, Receipt, Scope
@@ -58,6 +58,7 @@ async def forget(
 
     def read(db: Db) -> tuple[list[Note], Traces]:
         found = [note_by_id(db, scope, note_id, own=True)] if note_id is not None else _matching(db, scope, check)
+        found += _folded_into(db, key_of(scope), found)
         # Those that are gone already keep their time; one that was undone is not to come back by `restore`.
         concerned = found if hard else [note for note in found if hides(note)]
         return found, find_traces(db, key_of(scope), concerned, forgetting=True, purging=hard)
@@ -106,6 +107,26 @@ def _matching(db: Db, scope: Scope, check: Any) -> list[Note]:
         found += [note for note in mine if check(note_fields(note))]
         last = numbers[-1]
     return found
+
+
+def _folded_into(db: Db, key: Key, notes: Sequence[Note]) -> list[Note]:
+    """The notes that compression folded into these, however often, but those among them: they say the same."""
+    known = {note.no for note in notes}
+    found: set[int] = set()
+    waiting = sorted(known)
+    while waiting:
+        rows = select_in(
+            db,
+            "SELECT l.target FROM links l"
+            " JOIN operations o ON o.tenant = l.tenant AND o.owner = l.owner AND o.id = l.op"
+            " WHERE l.tenant = ? AND l.owner = ? AND o.verb = 'compress' AND l.type = 'supersedes'"
+            " AND l.source IN ({marks})",
+            key,
+            waiting,
+        )
+        waiting = sorted({row["target"] for row in rows} - known - found)
+        found.update(waiting)
+    return [note for _, note in sorted(notes_by_no(db, key, found).items())]
 
 
 def _turns_of(rec: Recorder, note: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""Upkeep: end idle sessions, distil what cooled, forget what faded, purge what was forgotten long ago.
+"""Upkeep: end idle sessions, distil what cooled, fold what says the same, forget what faded, and purge.
 
 Everything due is found by an index, so that a call costs what it does; and each part decides by stored times and the
 clock alone, so that one call equals many at the same time.
@@ -12,11 +12,15 @@ from datetime import datetime, timedelta
 from itertools import groupby
 
 from memstrata.clock import SetClock
+from memstrata.distil.commit import Stale
+from memstrata.distil.compress import compress
+from memstrata.distil.stages import REPLANS
 from memstrata.engine import Engine
 from memstrata.intake.times import parse_time
 from memstrata.ledger.erase import finish_pending
 from memstrata.ledger.purge import purge_closed
 from memstrata.store.base import Db, Row
+from memstrata.store.kinds import NOTE
 from memstrata.store.rows import to_us
 from memstrata.tiers.pages import end_session, queue_pages
 from memstrata.types import Receipt, Scope
@@ -32,16 +36,25 @@ IDLE_SESSIONS = (
     " WHERE s.tenant = ? AND s.state = 'open' AND s.hot > 0 AND (s.last_recorded < ? OR s.last_at < c.newest_at - ?)"
     " ORDER BY s.last_recorded, s.owner, s.agent, s.session LIMIT ?"
 )
+CHANGED_OWNERS = (
+    "SELECT owner, compressed FROM owners WHERE tenant = ? AND compressed < changed ORDER BY compressed, owner"
+)
 FADED_NOTES = (
     "SELECT owner, no FROM notes WHERE tenant = ? AND state = 'current' AND forgets_at IS NOT NULL"
     " AND forgets_at <= ? AND pinned = 0 ORDER BY forgets_at, owner, no LIMIT ?"
+)
+
+CHANGED_AGENTS = (
+    "SELECT DISTINCT n.agent FROM units u JOIN notes n ON n.tenant = u.tenant AND n.owner = u.owner AND n.no = u.ref"
+    f" WHERE u.tenant = ? AND u.owner = ? AND u.kind = {NOTE} AND u.changed > ?"
+    " AND n.state = 'current' ORDER BY n.agent"
 )
 
 
 async def maintain(engine: Engine, worker: Worker, now: datetime | str | None) -> dict[str, int]:
     """What is due at `now` (the clock's time when None); see `AsyncMemory.maintain`.
 
-    Returns how many sessions were ended, pages made of them, pages distilled, notes forgotten and notes purged.
+    Returns how many sessions were ended, pages made of them, pages distilled, notes folded, forgotten and purged.
     """
     if now is not None:
         at = parse_time(now, tz=engine.settings.tz, what="now")
@@ -52,11 +65,13 @@ async def maintain(engine: Engine, worker: Worker, now: datetime | str | None) -
     done = await worker.run_due()
     forgotten = await sweep(engine, at)
     purged = await purge_closed(engine, at - timedelta(days=engine.settings.grace_days))
+    folded = await compress_changed(engine)  # last: what faded is not folded, and what upkeep changed is compared
     await finish_pending(engine)
     return {
         "sessions": sessions,
         "pages": pages,
         "distilled": done.distill,
+        "folded": folded,
         "forgotten": forgotten,
         "purged": purged,
     }
@@ -129,6 +144,44 @@ def _end(db: Db, engine: Engine, row: Row, now: datetime) -> int:
     pages = end_session(rec, row["agent"], row["session"], engine.settings)
     rec.finish({}, Receipt(operation, "end_session", now, counts={"pages": len(pages)}))
     return len(pages)
+
+
+async def compress_changed(engine: Engine) -> int:
+    """Fold notes that say the same, where notes changed since they were last compared; returns how many."""
+    if not engine.settings.compression:
+        return 0
+    rows = await engine.store.read(lambda db: db.all(CHANGED_OWNERS, (engine.settings.tenant,)))
+    return sum([await _compress_owner(engine, row["owner"], row["compressed"]) for row in rows])
+
+
+async def _compress_owner(engine: Engine, owner: str, since: int) -> int:
+    """Compare an owner's changed notes until there is nothing to fold, so that a second call finds nothing."""
+    tenant, folded = engine.settings.tenant, 0
+
+    def changed(db: Db) -> tuple[int, list[str]]:
+        row = db.one("SELECT changed FROM owners WHERE tenant = ? AND owner = ?", (tenant, owner))
+        rows = db.all(CHANGED_AGENTS, (tenant, owner, since))
+        return (since if row is None else row["changed"]), [row["agent"] for row in rows]
+
+    for _ in range(REPLANS):
+        until, agents = await engine.store.read(changed)
+        before = folded
+        try:
+            for agent in agents:
+                folded += await compress(engine, scope_of_owner(tenant, owner, agent), since)
+        except Stale:
+            continue
+        since = until
+        if folded == before:
+            await engine.store.write(
+                lambda db: db.run(
+                    "UPDATE owners SET compressed = ? WHERE tenant = ? AND owner = ? AND compressed < ?",
+                    (until, tenant, owner, until),  # noqa: B023
+                ),
+                durable=False,
+            )
+            return folded
+    return folded
 
 
 async def sweep(engine: Engine, now: datetime) -> int:

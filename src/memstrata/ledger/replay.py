@@ -13,6 +13,7 @@ from datetime import datetime
 import orjson
 
 from memstrata.clock import SetClock
+from memstrata.distil.compress import Fold, fold
 from memstrata.distil.stages import run_distill, run_index, run_page, run_remember, turns_to_index
 from memstrata.engine import Engine
 from memstrata.errors import ReplayError
@@ -263,6 +264,10 @@ class _Replay:
         numbers = orjson.loads(row["payload"])["notes"]
         await self.store.write(lambda db: forget_faded(db, self.engine, scope, numbers, receipt.at))
 
+    async def compress(self, scope: Scope, row: Row, receipt: Receipt) -> None:
+        folds = [Fold(*each) for each in orjson.loads(row["payload"])["folds"]]
+        await fold(self.engine, scope, folds)
+
 
 def _turn_with_id(db: Db, scope: Scope, own_id: str) -> Row | None:
     return db.one(
@@ -312,4 +317,5 @@ VERBS: Mapping[str, Verb] = {
     "feedback": _Replay.feedback,
     "undo": _Replay.undo,
     "sweep": _Replay.sweep,
+    "compress": _Replay.compress,
 }

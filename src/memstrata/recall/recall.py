@@ -35,7 +35,7 @@ from memstrata.store.read import (
     turns_by_no,
     turns_by_note,
 )
-from memstrata.store.rows import dump, from_us
+from memstrata.store.rows import decoder, dump, from_us
 from memstrata.tiers.weight import weight_at
 from memstrata.types import Evidence, Hit, Kind, Leg, Note, Recall, Scope, Turn
 
@@ -251,6 +251,7 @@ def _shown(turns: Sequence[int]) -> Sequence[int]:
     return turns if len(turns) <= MAX_EVIDENCE else [*turns[:half], *turns[-half:]]
 
 
+@decoder
 def _weight(index: OwnerIndex, unit: int, clock: datetime) -> float:
     """The forgetting weight of a note now."""
     meta = index.meta

@@ -7,16 +7,18 @@ CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
 -- Counters of one owner. `seq` grows with every operation, `changed` with every row that is searched, `notes_changed`
 -- with every note, `epoch` when units went away, `purged` with every note
--- that went for good (the log cannot be replayed then); `lease_*` lets one worker at a time work for an owner.
+-- that went for good (the log cannot be replayed then), `compressed` is `changed` as upkeep last compared the notes;
+-- `lease_*` lets one worker at a time work for an owner.
 CREATE TABLE owners (
   tenant TEXT NOT NULL, owner TEXT NOT NULL,
   seq INTEGER NOT NULL DEFAULT 0, changed INTEGER NOT NULL DEFAULT 0, notes_changed INTEGER NOT NULL DEFAULT 0,
   next_turn INTEGER NOT NULL DEFAULT 1, next_page INTEGER NOT NULL DEFAULT 1, next_note INTEGER NOT NULL DEFAULT 1,
   next_unit INTEGER NOT NULL DEFAULT 1, next_job INTEGER NOT NULL DEFAULT 1, epoch INTEGER NOT NULL DEFAULT 0,
-  purged INTEGER NOT NULL DEFAULT 0,
+  purged INTEGER NOT NULL DEFAULT 0, compressed INTEGER NOT NULL DEFAULT 0,
   lease_holder TEXT, lease_until INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (tenant, owner)
 ) WITHOUT ROWID;
+CREATE INDEX owners_compress ON owners (tenant, compressed, owner) WHERE compressed < changed;
 
 -- The tick counter of heat and the newest time said, for each agent of an owner.
 CREATE TABLE scopes (

@@ -24,10 +24,13 @@ def forgets_us(last_access: datetime, kind: Kind, pinned: bool, settings: Settin
     return None if at is None else to_us(at)
 
 
-def refresh_weight(rec: Recorder, no: int, kind: Kind, pinned: bool, settings: Settings) -> None:
-    """Weight 1 from now on. An access is no revision: it is replayed from the log, not undone."""
+def refresh_weight(
+    rec: Recorder, no: int, kind: Kind, pinned: bool, settings: Settings, *, at: datetime | None = None
+) -> None:
+    """Weight 1 from `at` (None: now) on. An access is no revision: it is replayed from the log, not undone."""
+    at = rec.now if at is None else at
     rec.db.run(
         "UPDATE notes SET last_access = ?, forgets_at = ? WHERE tenant = ? AND owner = ? AND no = ?",
-        (to_us(rec.now), forgets_us(rec.now, kind, pinned, settings), *rec.key, no),
+        (to_us(at), forgets_us(at, kind, pinned, settings), *rec.key, no),
     )
     rec.mark("notes", no)
