@@ -18,7 +18,7 @@ from memstrata.cli.parts import add_row, beside, dim, new_table
 from memstrata.gate.policy import SIGNALS
 from memstrata.ledger.check import Disagreement
 from memstrata.ledger.explain import because
-from memstrata.store.rows import dump
+from memstrata.store.rows import dump, from_us
 from memstrata.types import (
     Context,
     Decision,
@@ -52,6 +52,22 @@ class Shown:
 
     note: Note
     history: tuple[Revision, ...]
+
+
+TIME_COLUMNS = frozenset(
+    (
+        "event_start",
+        "event_end",
+        "said_at",
+        "valid_from",
+        "valid_to",
+        "recorded_at",
+        "closed_at",
+        "last_access",
+        "forgets_at",
+    )
+)
+DERIVED_COLUMNS = frozenset(("statement", "rate", "revision"))
 
 
 def as_json(result: Any) -> None:
@@ -282,11 +298,30 @@ def _changes(revision: Revision) -> list[Text]:
     after = revision.after or {}
     if revision.before is None:
         return [Text(f"born: {after.get('content', '')}")]
-    return [Text(f"{name}: {_cell(value)} → {_cell(after.get(name))}") for name, value in revision.before.items()]
+    return [
+        Text(f"{name}: {_column(name, value)} → {_column(name, after.get(name))}")
+        for name, value in revision.before.items()
+        if name not in DERIVED_COLUMNS
+    ]
+
+
+def _column(name: str, value: Any) -> str:
+    """A column of a note as the log has it, for a reader."""
+    if value is None:
+        return "–"
+    if name in TIME_COLUMNS:
+        return f"{from_us(value):%Y-%m-%d %H:%M}"
+    if name == "pinned":
+        return "yes" if value else "no"
+    if isinstance(value, str) and value.startswith("["):
+        return _cell(orjson.loads(value)).replace("\n", ", ")
+    return _cell(value)
 
 
 def erasure(result: Erasure) -> RenderableType:
     state = "no byte of it is left" if result.complete else "its bytes go when the last other reader has left"
+    if not any(result.counts.values()):
+        state = "there was no memory of this subject (names are exact)"
     head = Text.assemble(("erased", "bold"), (f"  {result.operation}", "dim"))
     return Group(head, mapping({name: n for name, n in result.counts.items() if n}), Text(state, style="bold"))
 

@@ -56,7 +56,7 @@ FRAMES: Final[tuple[Frame, ...]] = (
     frame("birthday", "birthday", rf"{_WHOSE} birthday(?: is|'s)(?: on)? (?P<value>(?:the )?[\w ]*\d+[\w ]*)"),
     frame("birthday", "born", rf"{_WHO} was born on (?P<value>(?:the )?[\w ]*\d+[\w ,]*)"),
     frame("lives_in", "live|lives|living", rf"{_WHO}(?:{_ADV} lives?|{_BE}{_ADV} living) in (?P<value>{_PROPER})"),
-    frame("lives_in", "moved|relocated", rf"{_WHO}(?:'ve| have| has|'s)?{_ADV} (?:moved|relocated)(?: back)? to (?P<value>{_PROPER})"),
+    frame("lives_in", "moved|relocated", rf"{_WHO}(?:'ve| have| has|'s)?{_ADV} (?:moved|relocated)(?: back)?(?: from {_PROPER})? to (?P<value>{_PROPER})"),
     frame("home_town", "grew", rf"{_WHO} grew up in (?P<value>{_PROPER})"),
     frame("home_town", "town|hometown", rf"{_WHOSE} home ?town(?: is|'s) (?P<value>{_PROPER})"),
     frame("birthplace", "born", rf"{_WHO} was born in (?!{_MONTHS})(?P<value>[A-Z][\w.'-]*(?:,? [A-Z][\w.'-]*){{0,3}})(?! \d)"),

@@ -36,7 +36,7 @@ FRAMES: Final[tuple[Frame, ...]] = (
     frame("age", "歲", rf"{_WHO}{_ADV}(?P<value>\d{{1,3}}|[一二三四五六七八九十]{{1,3}})歲"),
     frame("birthday", "生日", rf"{_OF}生日(?:是|在)(?P<value>[^，。,.！!；;]*[\d一二三四五六七八九十][^，。,.！!；;]*)"),
     frame("lives_in", "住在", rf"{_WHO}{_ADV}(?:居)?住在{_WORD}{_STOP}"),
-    frame("lives_in", "搬", rf"{_WHO}{_ADV}搬(?:家)?(?:到|去)了?{_WORD}{_STOP}"),
+    frame("lives_in", "搬", rf"{_WHO}{_ADV}(?:从[^，。！？,.!?]{{1,12}}?)?搬(?:家)?(?:到|去)了?{_WORD}{_STOP}"),
     frame("home_town", "家", rf"{_OF}(?:家乡|家鄉|老家)(?:是|在){_WORD}{_STOP}"),
     frame("nationality", "人", rf"{_WHO}是(?P<value>(?:{_COUNTRIES})人){_STOP}"),
     frame("home_town", "人", rf"{_WHO}是(?!{_NO_ORIGIN})(?P<value>[一-鿿]{{2,4}}?)人{_STOP}"),
