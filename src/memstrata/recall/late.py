@@ -61,7 +61,7 @@ def late_features(
     """`late`, `late_near` (each token where it is best, in the turn or its two neighbours on either side, gated) and
     `late_session` (the best of the session) of the turns at `places`; 0 for all others. None of it without tokens.
 
-    All are times the turn's brevity: among the many tokens of a long turn there is one near to anything.
+    All are times min(1, 80 / words): among the many tokens of a long turn there is one near to anything.
     """
     asked = np.flatnonzero(weights)
     found = _best_cosines(db, index, turns, places, tokens.vectors[asked], weights[asked]) if len(asked) else None
@@ -79,7 +79,7 @@ def late_features(
     features = {}
     for name, values in (("late", own), ("late_near", weights[asked] @ near), ("late_session", of_session[session])):
         features[name] = np.zeros(len(turns.units), dtype=np.float32)
-        features[name][places] = turns.brevity[places] * values
+        features[name][places] = np.sqrt(turns.brevity[places]) * values
     return features
 
 
