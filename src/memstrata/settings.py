@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -200,10 +201,15 @@ def load_settings(**given: Any) -> Settings:
     try:
         return Settings(**given)
     except ValidationError as error:
-        faults = "; ".join(
-            f"{'.'.join(map(str, fault['loc'])) or 'settings'}: {fault['msg'].removeprefix('Value error, ')}"
-            for fault in error.errors()
-        )
-        raise SettingsError(faults) from error
+        raise SettingsError("; ".join(map(_fault, error.errors()))) from error
     except ValueError as error:  # a broken TOML file, or a variable that holds no JSON
         raise SettingsError(str(error)) from error
+
+
+def _fault(fault: Any) -> str:
+    """What is wrong with a setting, by its name, in a sentence."""
+    name = ".".join(map(str, fault["loc"])) or "settings"
+    if fault["type"] != "extra_forbidden":
+        return f"{name}: {fault['msg'].removeprefix('Value error, ')}"
+    near = get_close_matches(name, Settings.model_fields, n=1)
+    return f"{name} is no setting" + (f"; did you mean {near[0]}?" if near else "; docs/settings.md lists all")

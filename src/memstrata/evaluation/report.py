@@ -152,8 +152,8 @@ def _add(grid: Grid, name: str, ours: Row, baseline: Row) -> None:
 
 
 def _cells(row: Row) -> list[str]:
-    """The figures of each column; "0.608" is written ".608"."""
-    return [" ".join(f"{row.values[name]:.3f}".removeprefix("0") for name in names) for names in COLUMNS.values()]
+    """The figures of each column, four characters each: "0.608" is written ".608", a whole "1.00"."""
+    return [" ".join(f"{row.values[name]:.3f}".removeprefix("0")[:4] for name in names) for names in COLUMNS.values()]
 
 
 def _pairs(title: str, values: dict[str, Any]) -> Grid:

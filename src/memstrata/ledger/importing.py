@@ -67,7 +67,7 @@ def _object(line: bytes, name: str, number: int) -> dict[str, Any]:
 
 
 def _fault(name: str, number: int, message: str) -> InputError:
-    return InputError(f"{name}: line {number}: {message}; nothing was imported")
+    return InputError(f"{name}: line {number}: {message.removesuffix('.')}; nothing was imported")
 
 
 def _objects(data: bytes, name: str) -> Iterator[tuple[int, dict[str, Any]]]:

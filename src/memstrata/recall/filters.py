@@ -13,7 +13,7 @@ from typing import Any
 
 from memstrata.errors import FilterError, TimeError
 from memstrata.intake.times import parse_time
-from memstrata.types import Note, Turn
+from memstrata.types import KINDS, Note, Turn
 
 Check = Callable[[Mapping[str, Any]], bool]
 FIELDS = (
@@ -107,6 +107,8 @@ def _one(name: str, wanted: object, where: str, depth: int) -> Check:
     if name == "NOT":
         inner = _all(wanted, here, depth + 1)
         return lambda fields: not inner(fields)
+    if name.startswith("$"):
+        raise FilterError(f"{here}: no field begins with $; write AND, OR, NOT, and operators as eq, in, gte")
     get = _getter(name)
     if not isinstance(wanted, Mapping):
         wanted = {"eq": wanted}
@@ -140,6 +142,10 @@ def _operator(get: Callable[[Mapping[str, Any]], Any], operator: object, wanted:
     operator = str(operator)
     if operator in ("in", "nin") and (isinstance(wanted, str) or not isinstance(wanted, Sequence)):
         raise FilterError(f"{where}.{operator} takes a list, not {wanted!r}")
+    if name == "kind" and operator in ("eq", "ne", "in", "nin"):
+        for kind in wanted if operator in ("in", "nin") else [wanted]:
+            if kind is not None and kind not in KINDS:
+                raise FilterError(f"{where}: {kind!r} is no kind; known: {', '.join(KINDS)}")
     if name in TIMES:
         if operator == "contains":
             raise FilterError(f"{where}: a time contains nothing; use gte and lt")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 
@@ -182,7 +183,9 @@ def note_by_id(db: Db, scope: Scope, note_id: str, *, own: bool = False) -> Note
     """
     row = db.one("SELECT no, agent FROM notes WHERE tenant = ? AND owner = ? AND id = ?", (*key_of(scope), note_id))
     if row is None or not sees(scope, row["agent"]):
-        raise NotFoundError(f"no note {note_id!r} in this scope")
+        turn = re.fullmatch(r"t\d+", note_id) is not None
+        hint = ": that is a turn; forget the notes that stand on it, undo its add, or erase" if turn else ""
+        raise NotFoundError(f"no note {note_id!r} in this scope{hint}")
     if own and scope.agent is not None and row["agent"] != scope.agent:
         raise NotFoundError(f"note {note_id!r} belongs to no agent: name only the user to change it")
     return notes_by_no(db, key_of(scope), [row["no"]])[row["no"]]

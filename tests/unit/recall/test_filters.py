@@ -178,3 +178,14 @@ def test_every_operator_takes_odd_values_without_an_error() -> None:
                 check = compile_filter({"metadata.v": {operator: value}})
                 assert check is not None
                 assert check({"metadata": {"v": have}}) in (True, False)
+
+
+REFUSED = [{"$or": 3}, {"$and": [{"kind": "plan"}]}, {"kind": "foo"}, {"kind": {"in": ["x"]}}]
+
+
+@pytest.mark.parametrize("filters", REFUSED)
+    "filters", [{"$or": 3}, {"$and": [{"kind": "plan"}]}, {"kind": "foo"}, {"kind": {"in": ["x"]}}]
+)
+def test_what_can_never_be_meant_is_refused(filters: dict[str, Any]) -> None:
+    with pytest.raises(FilterError, match=r"begins with \$|is no kind"):
+        compile_filter(filters)
