@@ -15,8 +15,8 @@ from memstrata.journal.jobs import Job
 from memstrata.types import Candidate, Scope
 
 if TYPE_CHECKING:
+    from memstrata.calls import Asked
     from memstrata.distil.counsel import Counsel
-    from memstrata.llm.calls import Asked
 
 
 @dataclass(slots=True)
@@ -60,8 +60,8 @@ class Adviser:
         """
         if self.engine.llm is None or self._without is not None or not plan.made:
             return None
+        from memstrata.calls import Purpose, ask_model
         from memstrata.distil.counsel import Offer, counsel_of, offer_of
-        from memstrata.llm.calls import Purpose, ask_model
 
         if self._asked is None:
             offer = offer_of(plan, candidates, known)

@@ -16,7 +16,7 @@ from memstrata.text.measure import clip
 from memstrata.types import Candidate, Scope, Turn
 
 if TYPE_CHECKING:
-    from memstrata.extract.answered import Page
+    from memstrata.distil.answered import Page
 
 FEWEST = 2  # turns of a page that a call is worth: it costs as much for one turn as for five
 TURN_WORDS = 400.0  # of a turn that the model is shown
@@ -49,8 +49,8 @@ async def draft_page(
     """The drafts of a page. Raises LLMError when the model fails and may not be done without."""
     if engine.llm is None or len(turns) < FEWEST:
         return Drafts(summarise(turns), draft(turns, before=before, after=after, served=served))
-    from memstrata.extract.answered import candidates_of, page_of, summary_of
-    from memstrata.llm.calls import Purpose, ask_model
+    from memstrata.calls import Purpose, ask_model
+    from memstrata.distil.answered import candidates_of, page_of, summary_of
 
     read = page_of(turns, before, after, served)
     if not any(read.is_shown(turn) and not read.is_context(turn) for turn in turns):

@@ -192,7 +192,7 @@ async def _draft(engine: Engine, scope: Scope, job: Job, page: PageTurns) -> Dra
 def _complete(engine: Engine, db: Db, job: Job) -> None:
     """Take a done job off the queue, and what a model answered for it."""
     if engine.llm is not None:
-        from memstrata.llm.calls import settle
+        from memstrata.calls import settle
 
         settle(db, job)
     complete(db, [job])
@@ -249,7 +249,7 @@ async def _drafts_of(engine: Engine, scope: Scope, job: Job, page: PageTurns) ->
         return await _draft(engine, scope, job, page)
     author: dict[str, str] = {}
     if engine.llm is not None:
-        from memstrata.llm.calls import author_of_page
+        from memstrata.calls import author_of_page
 
         key, number = (job.tenant, job.owner), page.row["no"]
         author = await engine.store.read(lambda db: author_of_page(db, key, number))

@@ -53,8 +53,8 @@ async def ask(
     """
     if engine.llm is None:
         raise SettingsError("ask needs a language model: Memory(llm='openai:NAME'), or MEMSTRATA_LLM")
+    from memstrata.calls import Purpose, ask_model
     from memstrata.distil.drafting import one_line
-    from memstrata.llm.calls import Purpose, ask_model
 
     context, found = await make_context(
         engine, scope, question, max_tokens=max_tokens, strategy="hybrid", k=k, now=now, tz=tz

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from memstrata.distil.answered import _event, _labels
 from memstrata.distil.counsel import Counsel, Offer, counsel_of, same_thing
 from memstrata.distil.drafting import one_line
-from memstrata.extract.answered import _event, _labels
 from memstrata.llm.answers import FullNotes
 from memstrata.types import Candidate, Note, Slot
 
