@@ -1,4 +1,7 @@
-"""Write src/memstrata/memory.py, the sync face, from the async one. `--check` only compares; a test runs that."""
+"""Write the sync face, src/memstrata/sync/ and memory.py, from the async one: face/ and async_memory.py.
+
+`--check` only compares; a test runs that.
+"""
 
 from __future__ import annotations
 
@@ -7,147 +10,65 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
-PACKAGE = ROOT / "src/memstrata"
-SOURCES = [
-    PACKAGE / "face" / f"{name}.py" for name in ("intake", "recall", "model", "notes", "log", "decisions", "upkeep")
-]
-TARGET = PACKAGE / "memory.py"
-
-HEAD = '''"""The sync face, made from the async one by tools/make_sync.py: do not edit.
-
-A memory has an event loop in a thread of its own; each call runs there and waits.
-"""
-
-from __future__ import annotations
-
-import asyncio
-import threading
-from collections.abc import Coroutine, Mapping, Sequence
-from datetime import datetime
-from pathlib import Path
-from types import TracebackType
-from typing import IO, Any, TypeVar
-
-from memstrata.async_memory import AsyncMemory
-from memstrata.clock import Clock
-from memstrata.embed import Embedder
-from memstrata.errors import ClosedError
-from memstrata.gate.policy import Policy
-from memstrata.ledger.check import Disagreement
-from memstrata.ledger.cost import Costs
-from memstrata.ledger.decisions import PolicyReplay
-from memstrata.ledger.reindex import Progress
-from memstrata.llm import LLM
-from memstrata.recall.ask import Answer
-from memstrata.settings import Settings
-from memstrata.store.base import Store
-from memstrata.types import (
-    Context,
-    ContextStrategy,
-    Decision,
-    Erasure,
-    Explanation,
-    Kind,
-    Note,
-    NotePage,
-    Preview,
-    Profile,
-    Recall,
-    Receipt,
-    Revision,
-    Trust,
-)
-
-T = TypeVar("T")
-
-
-class Memory:
-    __DOC__
-
-    __INIT__
-        self._async = AsyncMemory(path, embedder=embedder, clock=clock, store=store, llm=llm, **settings)
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="memstrata", daemon=True)
-        self._thread.start()
-        self._guard = threading.Lock()
-        self._closed = False
-
-    def _run(self, call: Coroutine[Any, Any, T]) -> T:
-        with self._guard:  # nothing is handed to a loop that stops
-            if self._closed:
-                call.close()
-                raise ClosedError
-            future = asyncio.run_coroutine_threadsafe(call, self._loop)
-        return future.result()
-
-    @property
-    def settings(self) -> Settings:
-        """The settings in force."""
-        return self._async.settings
-
-    def __enter__(self) -> Memory:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Finish the job in hand and close the store; what is queued goes on at the next opening."""
-        with self._guard:
-            if self._closed:
-                return
-            self._closed = True
-            future = asyncio.run_coroutine_threadsafe(self._finish(), self._loop)
-        try:
-            future.result()
-        finally:
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
-            self._loop.close()
-
-    async def _finish(self) -> None:
-        """Close, and let the calls of other threads come to their ends: nobody waits for a loop that stopped."""
-        try:
-            await self._async.close()
-        finally:
-            others = asyncio.all_tasks() - {asyncio.current_task()}
-            if others:
-                await asyncio.wait(others)
-'''
+PACKAGE = Path(__file__).parent.parent / "src/memstrata"
+MADE = "made by tools/make_sync.py: do not edit."
 
 
 def main() -> int:
-    face, _ = class_of(PACKAGE / "async_memory.py")
-    base, lines = class_of(PACKAGE / "face/base.py")
-    doc = ast.get_docstring(face, clean=False) or ""
-    init = next(node for node in base.body if isinstance(node, ast.FunctionDef) and node.name == "__init__")
-    signature = "\n".join(lines[init.lineno - 1 : init.body[0].lineno - 1]).strip()
-    text = HEAD.replace("__DOC__", f'"""{doc}"""').replace("__INIT__", signature)
-    for source in SOURCES:
-        part, lines = class_of(source)
-        for node in part.body:
-            if isinstance(node, ast.AsyncFunctionDef) and not node.name.startswith("_"):
-                text += "\n" + method(node, lines) + "\n"
-    formatted = subprocess.run(
-        [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(TARGET), "-"],
-        input=text,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
+    wanted = {PACKAGE / "memory.py": face()}
+    for part in sorted((PACKAGE / "face").glob("[a-z]*.py")):
+        if part.stem != "base":
+            wanted[PACKAGE / "sync" / part.name] = mixin(part)
+    formatted = {path: tidy(path, text) for path, text in wanted.items()}
     if "--check" in sys.argv:
-        return 0 if TARGET.read_text(encoding="utf-8") == formatted else 1
-    TARGET.write_text(formatted, encoding="utf-8")
+        return int(any(not path.exists() or path.read_text(encoding="utf-8") != formatted[path] for path in formatted))
+    for path, text in formatted.items():
+        path.write_text(text, encoding="utf-8")
     return 0
 
 
-def class_of(path: Path) -> tuple[ast.ClassDef, list[str]]:
-    """The one class of a module, and the module's lines."""
-    text = path.read_text(encoding="utf-8")
-    return next(node for node in ast.parse(text).body if isinstance(node, ast.ClassDef)), text.splitlines()
+def face() -> str:
+    """`Memory`: `AsyncMemory` with its bases and names put into the sync ones."""
+    source = PACKAGE / "async_memory.py"
+    text = source.read_text(encoding="utf-8")
+    node = class_of(text)
+    bases = [ast.unparse(base) for base in node.bases]
+    modules = {name.asname or name.name: item.module for item in imports(text) for name in item.names}
+    lines = [
+        f'"""The face of memstrata without `await`: `Memory`, {MADE}"""',
+        "from __future__ import annotations",
+        *(f"from {modules[base].replace('.face.', '.sync.')} import {sync_name(base)}" for base in bases),
+        f"class Memory({', '.join(map(sync_name, bases))}):",
+        f'    """{ast.get_docstring(node, clean=False)}"""',
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def mixin(source: Path) -> str:
+    """A module of face/ as its sync one: the same methods, each waiting for the async one."""
+    text = source.read_text(encoding="utf-8")
+    node, lines = class_of(text), text.splitlines()
+    doc = ast.get_docstring(node, clean=False)
+    made = [f'"""face/{source.name} without `await`, {MADE}"""', *(ast.unparse(item) for item in imports(text))]
+    made += ["from memstrata.sync.thread import MemoryThread", f"class {sync_name(node.name)}(MemoryThread):"]
+    made.append(f'    """{doc}"""')
+    for item in node.body:
+        if isinstance(item, ast.AsyncFunctionDef) and not item.name.startswith("_"):
+            made += ["", method(item, lines)]
+    return "\n".join(made) + "\n"
+
+
+def class_of(text: str) -> ast.ClassDef:
+    """The one class of a module."""
+    return next(node for node in ast.parse(text).body if isinstance(node, ast.ClassDef))
+
+
+def imports(text: str) -> list[ast.ImportFrom]:
+    return [node for node in ast.parse(text).body if isinstance(node, ast.ImportFrom)]
+
+
+def sync_name(name: str) -> str:
+    return "Sync" + name.removeprefix("Memory")
 
 
 def method(node: ast.AsyncFunctionDef, lines: list[str]) -> str:
@@ -156,6 +77,19 @@ def method(node: ast.AsyncFunctionDef, lines: list[str]) -> str:
     arguments = [argument.arg for argument in node.args.args[1:]]
     arguments += [f"{argument.arg}={argument.arg}" for argument in node.args.kwonlyargs]
     return f"{head}\n        return self._run(self._async.{node.name}({', '.join(arguments)}))"
+
+
+def tidy(path: Path, text: str) -> str:
+    """The text without the imports that only the async module needs, formatted."""
+    for command in (["check", "--fix", "--quiet", "--select", "F401,I"], ["format"]):
+        text = subprocess.run(
+            [sys.executable, "-m", "ruff", *command, "--stdin-filename", str(path), "-"],
+            input=text,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+    return text
 
 
 if __name__ == "__main__":

@@ -1,0 +1,1 @@
+"""The methods of `AsyncMemory` without `await`: made by tools/make_sync.py from face/, but for thread.py."""
