@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.conftest import NOW, Bench
 
 from memstrata import AsyncMemory, SetClock
-from memstrata.distil.stages import run_remember
+from memstrata.distil.stages import Work, run_remember
 from memstrata.embed.base import Vector
 from memstrata.embed.hashing import HashingEmbedder
 from memstrata.errors import EmbedderError, UndoError
@@ -207,7 +207,7 @@ async def test_a_decision_that_lands_while_its_operation_is_undone_is_undone_too
         assert job is not None
 
         async def decide() -> None:
-            await run_remember(engine, job)
+            await run_remember(engine, Work(job, None))
             assert len(await memory.list(**USER)) == 1
 
         embedder.meanwhile = decide

@@ -17,6 +17,7 @@ from memstrata.types import Candidate, Note
 
 NEAREST = 6  # notes by cosine that a candidate is compared with
 PER_NAME = 4  # notes with an equal name
+TURNS_SEEN = 12  # newest turns of a note that are looked at: more that agree change nothing any more
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,8 @@ def known_around(
                 vector_of = index.vector(unit) if unit is not None else None
                 numbers.setdefault(no, float(vector_of @ vector) if vector_of is not None else 0.0)
             found.append(numbers)
-        notes = neighbours_by_no(db, key, {no for numbers in found for no in numbers}, index.id_of_note)
+        standing = {no: index.turns_of(no)[-TURNS_SEEN:] for no in sorted({no for numbers in found for no in numbers})}
+        notes = neighbours_by_no(db, key, standing, index.id_of_note)
     return Known(
         tuple(_sorted([Neighbour(notes[no], similarity) for no, similarity in numbers.items()]) for numbers in found),
         row["notes_changed"] if row else 0,

@@ -11,6 +11,7 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
+from typing import TypeVar
 
 import numpy as np
 import orjson
@@ -44,6 +45,7 @@ from memstrata.store.read import operation_row, served_texts, turns_by_no, turns
 from memstrata.store.rows import candidate_of, dump, from_us
 from memstrata.types import Candidate, Receipt, Scope, Turn
 
+T = TypeVar("T")
 AROUND = 3  # turns before and after a page that its drafting may look at
 REPLANS = 20  # how often a plan is made again before the job is postponed
 
@@ -57,6 +59,21 @@ class PageTurns:
     before: list[Turn]
     after: list[Turn]
     served: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A job with its page, as far as it is about one; None when the page is gone or was distilled."""
+
+    job: Job
+    page: PageTurns | None
+
+
+Then = Callable[[Db], Work | None]  # what the worker does next, asked in the transaction that commits a stage
+
+
+def nothing(db: Db) -> None:
+    """Of a stage that is called by itself, nothing follows."""
 
 
 def scope_of_job(job: Job) -> Scope:
@@ -153,27 +170,42 @@ def read_page(db: Db, job: Job) -> PageTurns | None:
     )
 
 
-async def run_page(engine: Engine, job: Job) -> None:
+def work_of(db: Db, job: Job) -> Work:
+    """A job with what it starts from."""
+    return Work(job, read_page(db, job) if "page" in job.payload else None)
+
+
+async def _skip(engine: Engine, job: Job, then: Then) -> Work | None:
+    """Take a job off whose page or turn is gone."""
+
+    def write(db: Db) -> Work | None:
+        complete(db, [job])
+        return then(db)
+
+    return await engine.store.write(write, durable=False)
+
+
+async def run_page(engine: Engine, work: Work, then: Then = nothing) -> Work | None:
     """Summary, its vectors, and the drafts of a new page."""
-    page = await engine.store.read(lambda db: read_page(db, job))
+    job, page = work.job, work.page
     if page is None:
-        await engine.store.write(lambda db: complete(db, [job]), durable=False)
-        return
+        return await _skip(engine, job, then)
     scope, operation, now = _scope_of_page(job, page.row), engine.operation_id(), engine.now()
     made = await _draft(engine, scope, job, page)
     embedded = (await embed_documents(engine, [page_document(page.row["no"], made.summary)]))[0]
 
-    def write(db: Db) -> None:
+    def write(db: Db) -> Work | None:
         if not still_queued(db, [job]):
-            return
+            return then(db)
         rec = engine.record(db, scope, "page", operation=operation, now=now)
         rec.update("pages", (page.row["no"],), {"summary": made.summary, "drafts": dump(made.candidates)})
         writer_for(engine, db, scope, rec.counter).put(embedded.document, embedded.vectors)
         counts = {"drafts": len(made.candidates), **made.counts}
         rec.finish({"job": job.no}, Receipt(operation, "page", now, counts=counts, versions=made.versions))
         _complete(engine, db, job)
+        return then(db)
 
-    await engine.store.write(write, durable=False)
+    return await engine.store.write(write, durable=False)
 
 
 async def _draft(engine: Engine, scope: Scope, job: Job, page: PageTurns) -> Drafts:
@@ -206,12 +238,11 @@ def _scope_of_page(job: Job, row: Row) -> Scope:
 # distil ---------------------------------------------------------------------------------------------------------------
 
 
-async def run_distill(engine: Engine, job: Job) -> None:
+async def run_distill(engine: Engine, work: Work, then: Then = nothing) -> Work | None:
     """The candidates of a cooled page pass the gate; what is admitted becomes linked notes."""
-    page = await engine.store.read(lambda db: read_page(db, job))
+    job, page = work.job, work.page
     if page is None:
-        await engine.store.write(lambda db: complete(db, [job]), durable=False)
-        return
+        return await _skip(engine, job, then)
     scope, operation, now = _scope_of_page(job, page.row), engine.operation_id(), engine.now()
     made = await _drafts_of(engine, scope, job, page)
     sources = {turn.no: turn for turn in (*page.before, *page.turns, *page.after)}
@@ -227,9 +258,9 @@ async def run_distill(engine: Engine, job: Job) -> None:
         versions=versions(engine, made.versions),
     )
 
-    def write(db: Db, plan: Plan, embedded: Mapping[str, Embedded], notes_changed: int) -> None:
+    def write(db: Db, plan: Plan, embedded: Mapping[str, Embedded], notes_changed: int) -> Work | None:
         if not still_queued(db, [job]):
-            return
+            return then(db)
         rec = engine.record(db, scope, "distill", operation=operation, now=now)
         writer = writer_for(engine, db, scope, rec.counter)
         commit_plan(rec, plan, embedded, writer, engine.settings, notes_changed=notes_changed)
@@ -238,8 +269,11 @@ async def run_distill(engine: Engine, job: Job) -> None:
         receipt = Receipt(operation, "distill", now, counts=counts, versions={**made.versions, **adviser.versions})
         rec.finish({"job": job.no}, receipt)
         _complete(engine, db, job)
+        return then(db)
 
-    await plan_and_commit(engine, scope, made.candidates, sources, occasion, write, durable=False, adviser=adviser)
+    return await plan_and_commit(
+        engine, scope, made.candidates, sources, occasion, write, durable=False, adviser=adviser
+    )
 
 
 async def _drafts_of(engine: Engine, scope: Scope, job: Job, page: PageTurns) -> Drafts:
@@ -259,14 +293,14 @@ async def _drafts_of(engine: Engine, scope: Scope, job: Job, page: PageTurns) ->
 # remember -------------------------------------------------------------------------------------------------------------
 
 
-async def run_remember(engine: Engine, job: Job) -> None:
+async def run_remember(engine: Engine, work: Work, then: Then = nothing) -> Work | None:
     """The one candidate of a `remember`, under the operation that stored its turn."""
+    job = work.job
     key = (job.tenant, job.owner)
     no, operation = job.payload["turn"], job.payload["operation"]
     turns = await engine.store.read(lambda db: turns_by_no(db, key, [no]))
     if no not in turns:
-        await engine.store.write(lambda db: complete(db, [job]), durable=False)
-        return
+        return await _skip(engine, job, then)
     turn = turns[no]
     candidate = whole(turn, kind=job.payload["kind"], tags=job.payload["tags"])
     indexed = (await embed_documents(engine, [turn_document(turn)]))[0]
@@ -283,9 +317,9 @@ async def run_remember(engine: Engine, job: Job) -> None:
     )
     adviser = Adviser(engine, scope, operation, job)
 
-    def write(db: Db, plan: Plan, embedded: Mapping[str, Embedded], notes_changed: int) -> None:
+    def write(db: Db, plan: Plan, embedded: Mapping[str, Embedded], notes_changed: int) -> Work | None:
         if not still_queued(db, [job]):
-            return
+            return then(db)
         rec = engine.record(db, scope, "remember", operation=operation, now=now, resume=True)
         writer = writer_for(engine, db, scope, rec.counter)
         writer.put(indexed.document, indexed.vectors)
@@ -294,8 +328,9 @@ async def run_remember(engine: Engine, job: Job) -> None:
         counts = {**counts_of(plan), **adviser.counts}
         rec.finish({}, replace(stored, counts=counts, versions=adviser.versions))
         _complete(engine, db, job)
+        return then(db)
 
-    await plan_and_commit(engine, scope, [candidate], {no: turn}, occasion, write, durable=True, adviser=adviser)
+    return await plan_and_commit(engine, scope, [candidate], {no: turn}, occasion, write, durable=True, adviser=adviser)
 
 
 def versions(engine: Engine, author: Mapping[str, str] = MappingProxyType({})) -> dict[str, str | None]:
@@ -322,11 +357,11 @@ async def plan_and_commit(
     candidates: Sequence[Candidate],
     sources: Mapping[int, Turn],
     occasion: Occasion,
-    write: Callable[[Db, Plan, Mapping[str, Embedded], int], None],
+    write: Callable[[Db, Plan, Mapping[str, Embedded], int], T],
     *,
     durable: bool,
     adviser: Adviser | None = None,
-) -> Plan:
+) -> T:
     """Plan on a snapshot, ask the model, embed, commit; from scoring again when the notes changed in between."""
     embedded = await embed_candidates(engine, candidates)
     for _ in range(REPLANS):
@@ -334,10 +369,9 @@ async def plan_and_commit(
             engine, scope, candidates, embedded, sources, occasion, adviser
         )
         try:
-            await engine.store.write(lambda db: write(db, plan, vectors, notes_changed), durable=durable)  # noqa: B023
+            return await engine.store.write(lambda db: write(db, plan, vectors, notes_changed), durable=durable)  # noqa: B023
         except Stale:
             continue
-        return plan
     raise Stale
 
 

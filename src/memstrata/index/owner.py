@@ -91,6 +91,12 @@ class OwnerIndex:
             raise damaged(f"note {no!r} is named by a row and not there")
         return self._id_of_unit[unit]
 
+    def turns_of(self, no: int) -> list[int]:
+        """The numbers of the turns that a note stands on, in order."""
+        unit = self._unit_of_ref.get((NOTE, no))
+        refs = self.meta["ref"]
+        return [int(refs[turn]) for turn in self.turns_of_note.get(unit, ())] if unit is not None else []
+
     def successors(self) -> tuple[Ints, Ints]:
         """Parallel arrays (superseded note, the note that took its place), both as units, by the first."""
         if self._successors is None:

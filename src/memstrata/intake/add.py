@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from memstrata.distil.plan import Occasion
-from memstrata.distil.stages import embed_candidates, make_plan_on_snapshot, run_remember, versions
+from memstrata.distil.stages import Work, embed_candidates, make_plan_on_snapshot, run_remember, versions
 from memstrata.engine import Engine
 from memstrata.errors import InputError, MessageError, StoreError
 from memstrata.extract.candidates import draft
@@ -199,7 +199,7 @@ async def _decide_now(engine: Engine, scope: Scope, receipt: Receipt, text: str)
     job = await engine.store.read(lambda db: job_of_operation(db, key, receipt.operation))
     if job is not None:  # else a worker was faster
         try:
-            await run_remember(engine, job)
+            await run_remember(engine, Work(job, None))
         except Exception as error:  # noqa: BLE001 - the turn is stored: the receipt tells what failed
             reason, failure, now = f"{type(error).__name__}: {error}", error, engine.now()
             with contextlib.suppress(StoreError):  # then the job stays queued as it was

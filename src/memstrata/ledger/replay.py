@@ -14,7 +14,7 @@ import orjson
 
 from memstrata.clock import SetClock
 from memstrata.distil.compress import Fold, fold
-from memstrata.distil.stages import run_distill, run_index, run_page, run_remember, turns_to_index
+from memstrata.distil.stages import Work, run_distill, run_index, run_page, run_remember, turns_to_index, work_of
 from memstrata.engine import Engine
 from memstrata.errors import ReplayError
 from memstrata.intake.add import close_session, store_messages, store_statement
@@ -126,10 +126,12 @@ class _Replay:
         )
         return [job_of_row(row) for row in rows if row["no"] not in self.kept]
 
-    async def _job(self, no: int) -> Job:
+    async def _work(self, row: Row) -> Work:
+        """The job, with its page, that an operation of the log did."""
+        no = orjson.loads(row["payload"])["job"]
         for job in await self._jobs():
             if job.no == no:
-                return job
+                return await self.store.read(lambda db: work_of(db, job))  # noqa: B023
         raise ReplayError(f"job {no} of the log is not queued in the replay")
 
     async def _index(self) -> None:
@@ -143,7 +145,7 @@ class _Replay:
         """Jobs that left no operation: they found their page gone or distilled already."""
         for job in await self._jobs():
             stage = {"page": run_page, "distill": run_distill, "remember": run_remember}[job.kind]
-            await stage(self.engine, job)
+            await stage(self.engine, await self.store.read(lambda db: work_of(db, job)))  # noqa: B023
 
     # verbs ------------------------------------------------------------------------------------------------------------
 
@@ -176,7 +178,7 @@ class _Replay:
             self.clock.set(decisions[0].decided_at)
             for job in await self._jobs():
                 if job.kind == "remember" and job.operation == row["id"]:
-                    await run_remember(self.engine, job)
+                    await run_remember(self.engine, Work(job, None))
 
     async def _messages(self, scope: Scope, row: Row, receipt: Receipt) -> tuple[list[Turn], list[Message]]:
         """The turns of an operation, and its messages as they were after redaction, skipped ones too."""
@@ -212,10 +214,10 @@ class _Replay:
         await close_session(self.engine, scope)
 
     async def page(self, scope: Scope, row: Row, receipt: Receipt) -> None:
-        await run_page(self.engine, await self._job(orjson.loads(row["payload"])["job"]))
+        await run_page(self.engine, await self._work(row))
 
     async def distill(self, scope: Scope, row: Row, receipt: Receipt) -> None:
-        await run_distill(self.engine, await self._job(orjson.loads(row["payload"])["job"]))
+        await run_distill(self.engine, await self._work(row))
 
     async def touch(self, scope: Scope, row: Row, receipt: Receipt) -> None:
         touches = [

@@ -36,8 +36,12 @@ class Db(Protocol):
 class Store(Protocol):
     """Where the tables live. Every implementation passes tests/contract/test_stores.py."""
 
-    async def read(self, work: Callable[[Db], T]) -> T:
-        """Run `work` on one consistent snapshot."""
+    async def read(self, work: Callable[[Db], T], *, brief: bool = False) -> T:
+        """Run `work` on one consistent snapshot.
+
+        `brief`: it looks up a few rows, which costs less than to hand it to another thread and to wait for that one; a
+        store may run it in the caller's.
+        """
         ...
 
     async def write(self, work: Callable[[Db], T], *, durable: bool = True) -> T:

@@ -56,7 +56,7 @@ def notes_by_no(db: Db, key: Key, numbers: Iterable[int], *, texts: bool = True)
     """Notes with their links (both ways) and their evidence; with `texts=False` only where that was said."""
     rows = _note_rows(db, key, numbers)
     links = _links(db, key, rows)
-    turns = _evidence(db, key, rows) if texts else _places(db, key, rows)
+    turns = _standing_on(db, key, rows, evidence_by_no if texts else places_by_no)
     return ByNumber({no: note_of(row, links=links.get(no, ()), evidence=turns.get(no, ())) for no, row in rows.items()})
 
 
@@ -81,16 +81,24 @@ def notes_standing_on(
     }
 
 
-def neighbours_by_no(db: Db, key: Key, numbers: Iterable[int], id_of: Callable[[int], str]) -> dict[int, Note]:
-    """Notes as the gate looks at its neighbours: their evidence without texts, of their links the ends and the type.
+def neighbours_by_no(
+    db: Db, key: Key, standing: Mapping[int, Sequence[int]], id_of: Callable[[int], str]
+) -> dict[int, Note]:
+    """Notes as the gate looks at its neighbours: of their evidence the places, of their links the ends and the type.
 
-    `id_of` gives the id of a note by its number, so that no row of a link or of its other end is read.
+    `standing` has the numbers of the turns that each note is seen to stand on; `id_of` gives the id of a note by its
+    number, so that no row of a link or of its other end is read.
     """
-    rows = _note_rows(db, key, numbers)
+    rows = _note_rows(db, key, standing)
     found = sorted(set(map(tuple, link_rows(db, key, "source, target, type, 0.0, ''", rows))))
     links = _links_by_no(found, rows.keys(), id_of)
-    turns = _places(db, key, rows)
-    return ByNumber({no: note_of(row, links=links.get(no, ()), evidence=turns.get(no, ())) for no, row in rows.items()})
+    places = places_by_no(db, key, (turn for turns in standing.values() for turn in turns))
+    return ByNumber(
+        {
+            no: note_of(row, links=links.get(no, ()), evidence=[places[turn] for turn in standing[no]])
+            for no, row in rows.items()
+        }
+    )
 
 
 def _note_rows(db: Db, key: Key, numbers: Iterable[int]) -> dict[int, Row]:
@@ -146,34 +154,24 @@ def evidence_by_no(db: Db, key: Key, turns: Iterable[int]) -> dict[int, Evidence
     return ByNumber((row[0], evidence_of_row(row)) for row in select_in(db, sql, key, sorted(set(turns))))
 
 
-def _evidence(db: Db, key: Key, rows: Iterable[int]) -> dict[int, list[Evidence]]:
+def places_by_no(db: Db, key: Key, turns: Iterable[int]) -> dict[int, Evidence]:
+    """Turns as evidence without text, by number: enough to tell neighbouring ones, at a fifth of the cost."""
+    sql = (
+        "SELECT no, id, session, position, at, role, speaker FROM turns"
+        " WHERE tenant = ? AND owner = ? AND no IN ({marks})"
+    )
+    return ByNumber(
+        (no, Evidence(own_id or f"t{no}", session, position, from_us(at), role, speaker, ""))
+        for no, own_id, session, position, at, role, speaker in select_in(db, sql, key, sorted(set(turns)))
+    )
+
+
+def _standing_on(
+    db: Db, key: Key, rows: Iterable[int], read: Callable[[Db, Key, Iterable[int]], dict[int, Evidence]]
+) -> dict[int, list[Evidence]]:
     standing = turns_by_note(db, key, rows)
-    evidence = evidence_by_no(db, key, (turn for turns in standing.values() for turn in turns))
+    evidence = read(db, key, (turn for turns in standing.values() for turn in turns))
     return {note: [evidence[turn] for turn in sorted(turns)] for note, turns in standing.items()}
-
-
-def _places(db: Db, key: Key, rows: Iterable[int]) -> dict[int, list[Evidence]]:
-    """Evidence without its text: enough to tell neighbouring turns, at a fifth of the cost."""
-    found: dict[int, list[Evidence]] = {}
-    for row in select_in(
-        db,
-        "SELECT e.note, t.no, t.id, t.session, t.position, t.at, t.role, t.speaker FROM evidence e"
-        " JOIN turns t ON t.tenant = e.tenant AND t.owner = e.owner AND t.no = e.turn"
-        " WHERE e.tenant = ? AND e.owner = ? AND e.note IN ({marks}) ORDER BY e.note, e.turn",
-        key,
-        sorted(rows),
-    ):
-        place = Evidence(
-            row["id"] or f"t{row['no']}",
-            row["session"],
-            row["position"],
-            from_us(row["at"]),
-            row["role"],
-            row["speaker"],
-            "",
-        )
-        found.setdefault(row["note"], []).append(place)
-    return found
 
 
 def note_by_id(db: Db, scope: Scope, note_id: str, *, own: bool = False) -> Note:

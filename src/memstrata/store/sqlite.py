@@ -178,14 +178,14 @@ class SqliteStore:
 
     # reading ----------------------------------------------------------------------------------------------------------
 
-    async def read(self, work: Callable[[Db], T]) -> T:
+    async def read(self, work: Callable[[Db], T], *, brief: bool = False) -> T:
         if self._pool is None:
             return await self._submit(lambda db: self._read_only(work, db), durable=False)
         with self._guard:
             if self._closed:
                 raise ClosedError
-            future = self._pool.submit(self._read, work)
-        return await asyncio.wrap_future(future)
+            future = None if brief else self._pool.submit(self._read, work)
+        return self._read(work) if future is None else await asyncio.wrap_future(future)
 
     def _read_only(self, work: Callable[[Db], T], db: Db) -> T:
         """A read on the writer's connection, which may not write in it."""

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from memstrata.distil.stages import run_distill, run_index, run_page, run_remember, turns_to_index
+from memstrata.distil.stages import Work, run_distill, run_index, run_page, run_remember, turns_to_index, work_of
 from memstrata.engine import Engine
 from memstrata.errors import ClosedError, StoreError
 from memstrata.journal.jobs import (
@@ -153,7 +153,7 @@ class Worker:
             return [], [], [each for each in owners if owner in (None, each)]
 
         async with self._indexing:  # the background and a recall may both want the same turns indexed
-            jobs, turns, owners = await engine.store.read(due)
+            jobs, turns, owners = await engine.store.read(due, brief=True)
             if not jobs:
                 return owners
             try:
@@ -200,28 +200,33 @@ class Worker:
         engine = self.engine
         tenant, seconds = engine.settings.tenant, engine.settings.lease_seconds
 
-        def following(db: Db) -> Job | None:
+        def following(db: Db) -> Work | None:
             # Turns are indexed before the pages that hold them: where some wait, there is no next job here.
-            return next_after_index(db, tenant, owner, engine.now())
+            job = next_after_index(db, tenant, owner, engine.now())
+            return None if job is None else work_of(db, job)
 
-        def take(db: Db) -> tuple[bool, Job | None]:
+        def take(db: Db) -> tuple[bool, Work | None]:
             held = lease(db, tenant, owner, self.holder, seconds)
             return held, following(db) if held else None
 
-        held, job = await engine.store.write(take, durable=False)
+        held, work = await engine.store.write(take, durable=False)
         if not held:
             return False
         renew_at = time.monotonic() + seconds / 2
         keeper = asyncio.create_task(self._keep(take, seconds)) if engine.llm is not None else None
         try:
-            while job is not None and not self._is_over():
-                if not await self._run(job, done):
+            while work is not None and not self._is_over():
+                job = work.job
+                try:
+                    work = await STAGES[job.kind](engine, work, following)
+                except Exception as error:  # noqa: BLE001 - a job that fails is postponed and visible
+                    await self._postpone([job], error)
+                    done.count("failed")
                     return True
+                done.count(job.kind)
                 _report(progress, job.kind, 1)
-                if time.monotonic() < renew_at:
-                    job = await engine.store.read(following)
-                else:
-                    _, job = await engine.store.write(take, durable=False)
+                if time.monotonic() > renew_at:
+                    _, work = await engine.store.write(take, durable=False)
                     renew_at = time.monotonic() + seconds / 2
         finally:
             if keeper is not None:
@@ -234,16 +239,6 @@ class Worker:
         while True:
             await asyncio.sleep(seconds / 3)
             await self.engine.store.write(take, durable=False)
-
-    async def _run(self, job: Job, done: Done) -> bool:
-        try:
-            await STAGES[job.kind](self.engine, job)
-        except Exception as error:  # noqa: BLE001 - a job that fails is postponed and visible, the worker goes on
-            await self._postpone([job], error)
-            done.count("failed")
-            return False
-        done.count(job.kind)
-        return True
 
     async def _postpone(self, jobs: list[Job], error: Exception) -> None:
         engine, now = self.engine, self.engine.now()
