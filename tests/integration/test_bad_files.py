@@ -141,6 +141,7 @@ from memstrata import Memory
 from memstrata.errors import StoreError
 from memstrata.store.sqlite import SqliteStore
 
+Memory(":memory:", embedder="hashing").close()  # loads all modules: the next user may not read where they lie
 if os.geteuid() == 0:
     os.seteuid(65534)  # rights do not bind root
 try:
