@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 NEVER = np.iinfo(np.int64).max  # an interval without an end
 UNSET = np.iinfo(np.int64).min  # no event time
@@ -65,10 +65,10 @@ class Columns:
             self._arrays["kind"][size:] = -1
         self.count = max(self.count, unit)
 
-    def put(self, unit: int, **values: float) -> None:
-        """Set columns of one unit."""
+    def put(self, units: NDArray[np.int64], **values: ArrayLike) -> None:
+        """Set columns of some units, each to one value or to one a unit."""
         for name, value in values.items():
-            self._arrays[name][unit] = value
+            self._arrays[name][units] = value
 
 
 class Codes:

@@ -251,60 +251,87 @@ class OwnerIndex:
             " x.last_access, x.rate, x.pinned, x.id, x.superseded_by",
             NOTE,
         )
-        loaded = {
-            TURN: [(row["unit"], self._put_turn(row)) for row in turns],
-            PAGE: [(row["unit"], self._put_page(row)) for row in pages],
-            NOTE: [(row["unit"], self._put_note(row)) for row in notes],
-        }
+        loaded = {TURN: self._put_turns(turns), PAGE: self._put_pages(pages), NOTE: self._put_notes(notes)}
         self._load_evidence(db, [unit for unit, _ in loaded[NOTE]])
         return loaded
 
-    def _put(self, row: Row, kind: int) -> bool:
-        """Room for a unit and the columns that every kind has; returns whether it is new."""
-        unit = row["unit"]
-        self.meta.reach(unit)
-        is_new = bool(self.meta["kind"][unit] == -1)
-        agent, session = self.agents.of(row["agent"]), self.sessions.of(row["session"])
-        self.meta.put(unit, kind=kind, ref=row["no"], length=row["length"], agent=agent, session=session)
-        if is_new:
-            self._unit_of_ref[(kind, row["no"])] = unit
-            self.meta.put(unit, event_start=UNSET, event_end=UNSET, valid_from=UNSET, valid_to=NEVER)
-        return is_new
+    def _put(self, rows: Sequence[Row], kind: int) -> tuple[Ints, NDArray[np.bool_]]:
+        """Room for units and the columns that every kind has; returns the units, and which of them are new."""
+        units = np.array([row["unit"] for row in rows], dtype=np.int64)
+        self.meta.reach(int(units.max()))
+        is_new = self.meta["kind"][units] == -1
+        self.meta.put(
+            units,
+            kind=kind,
+            ref=[row["no"] for row in rows],
+            length=[row["length"] for row in rows],
+            agent=[self.agents.of(row["agent"]) for row in rows],
+            session=[self.sessions.of(row["session"]) for row in rows],
+        )
+        self.meta.put(units[is_new], event_start=UNSET, event_end=UNSET, valid_from=UNSET, valid_to=NEVER)
+        self._unit_of_ref.update(((kind, row["no"]), row["unit"]) for row in rows)
+        return units, is_new
 
     @decoder
-    def _put_turn(self, row: Row) -> bool:
-        unit, is_new = row["unit"], self._put(row, TURN)
-        self.meta.put(unit, hidden=row["hidden"], hot=row["tier"] == "hot", page=row["page"] or 0)
-        if is_new:
-            speaker = self.speakers.of(row["speaker"] or "")
-            self.meta.put(unit, at=row["at"], recorded=row["recorded_at"], speaker=speaker, position=row["position"])
-            self.turns += 1
-        return is_new
+    def _put_turns(self, rows: Sequence[Row]) -> list[tuple[int, bool]]:
+        if not rows:
+            return []
+        units, is_new = self._put(rows, TURN)
+        self.turns += int(is_new.sum())
+        self.meta.put(
+            units,
+            hidden=[row["hidden"] for row in rows],
+            hot=[row["tier"] == "hot" for row in rows],
+            page=[row["page"] or 0 for row in rows],
+            at=[row["at"] for row in rows],
+            recorded=[row["recorded_at"] for row in rows],
+            speaker=[self.speakers.of(row["speaker"] or "") for row in rows],
+            position=[row["position"] for row in rows],
+        )
+        return list(zip(units.tolist(), is_new.tolist(), strict=True))
 
     @decoder
-    def _put_page(self, row: Row) -> bool:
-        unit, is_new = row["unit"], self._put(row, PAGE)
-        self.meta.put(unit, state=STATES.get(row["state"], 2), heat=row["h"], heat_tick=row["h_tick"])
-        self.meta.put(unit, at=row["started_at"], recorded=row["started_at"])
-        return is_new
+    def _put_pages(self, rows: Sequence[Row]) -> list[tuple[int, bool]]:
+        if not rows:
+            return []
+        units, is_new = self._put(rows, PAGE)
+        self.meta.put(
+            units,
+            state=[STATES.get(row["state"], 2) for row in rows],
+            heat=[row["h"] for row in rows],
+            heat_tick=[row["h_tick"] for row in rows],
+            at=[row["started_at"] for row in rows],
+            recorded=[row["started_at"] for row in rows],
+        )
+        return list(zip(units.tolist(), is_new.tolist(), strict=True))
 
     @decoder
-    def _put_note(self, row: Row) -> bool:
-        unit, is_new = row["unit"], self._put(row, NOTE)
-        speaker = self.speakers.of(row["speaker"] or "")
-        valid_to = NEVER if row["valid_to"] is None else row["valid_to"]
-        self.meta.put(unit, state=STATES.get(row["state"], 2), speaker=speaker)
-        self.meta.put(unit, at=row["said_at"], recorded=row["recorded_at"])
-        self.meta.put(unit, valid_from=row["valid_from"], valid_to=valid_to)
-        self.meta.put(unit, last_access=row["last_access"], rate=row["rate"], pinned=row["pinned"])
-        if row["event_start"] is not None:
-            self.meta.put(unit, event_start=row["event_start"], event_end=row["event_end"])
-        self._unit_of_id[row["id"]], self._id_of_unit[unit] = unit, row["id"]
-        if row["superseded_by"] is None:
-            self._successor.pop(unit, None)
-        else:
-            self._successor[unit] = row["superseded_by"]
-        return is_new
+    def _put_notes(self, rows: Sequence[Row]) -> list[tuple[int, bool]]:
+        if not rows:
+            return []
+        units, is_new = self._put(rows, NOTE)
+        self.meta.put(
+            units,
+            state=[STATES.get(row["state"], 2) for row in rows],
+            speaker=[self.speakers.of(row["speaker"] or "") for row in rows],
+            at=[row["said_at"] for row in rows],
+            recorded=[row["recorded_at"] for row in rows],
+            valid_from=[row["valid_from"] for row in rows],
+            valid_to=[NEVER if row["valid_to"] is None else row["valid_to"] for row in rows],
+            last_access=[row["last_access"] for row in rows],
+            rate=[row["rate"] for row in rows],
+            pinned=[row["pinned"] for row in rows],
+            event_start=[UNSET if row["event_start"] is None else row["event_start"] for row in rows],
+            event_end=[UNSET if row["event_start"] is None else row["event_end"] for row in rows],
+        )
+        for row in rows:
+            unit = row["unit"]
+            self._unit_of_id[row["id"]], self._id_of_unit[unit] = unit, row["id"]
+            if row["superseded_by"] is None:
+                self._successor.pop(unit, None)
+            else:
+                self._successor[unit] = row["superseded_by"]
+        return list(zip(units.tolist(), is_new.tolist(), strict=True))
 
     def _load_evidence(self, db: Db, notes: Sequence[int]) -> None:
         standing: dict[int, list[int]] = {}
@@ -365,10 +392,13 @@ class OwnerIndex:
         if terms == known:
             return
         self._terms[row] = terms
-        old, new = known.split(), terms.split()
-        for term in set(old).difference(new):
-            self._rows_of_term[term].remove(row)
-        for term in set(new).difference(old) if old else new:
+        new = terms.split()
+        if known:
+            old = known.split()
+            for term in set(old).difference(new):
+                self._rows_of_term[term].remove(row)
+            new = list(set(new).difference(old))
+        for term in new:
             self._rows_of_term[term].append(row)
 
     def _new_row(self, rows: list[int]) -> int:
