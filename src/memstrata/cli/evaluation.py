@@ -19,7 +19,8 @@ from memstrata.errors import InputError
 
 if TYPE_CHECKING:
     from memstrata.evaluation.benchmark import Benchmark
-    from memstrata.evaluation.run import Evaluation, Options
+    from memstrata.evaluation.options import Options
+    from memstrata.evaluation.run import Evaluation
 
     Loader = Callable[[Path], Benchmark]
 
@@ -173,7 +174,7 @@ def _options(
     embedder: str | None,
     contexts: bool = False,
 ) -> Options:
-    from memstrata.evaluation.run import Options
+    from memstrata.evaluation.options import Options
 
     if clock not in ("said", "now"):
         raise typer.BadParameter(f"{clock!r} is neither said nor now", param_hint="--clock")

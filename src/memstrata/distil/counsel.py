@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from memstrata.distil.drafting import one_line
 from memstrata.distil.knowledge import Known
+from memstrata.distil.plan import Plan
 from memstrata.notes.classify import Neighbour, Relation, statement_of
 from memstrata.notes.evolve import MOST_TAGS, size
 from memstrata.notes.link import relevance
@@ -23,7 +24,6 @@ from memstrata.text.tokens import content_words, normalise, numbers, words
 from memstrata.types import Candidate, Link, LinkType, Note
 
 if TYPE_CHECKING:
-    from memstrata.distil.plan import Plan
     from memstrata.llm.answers import NotesAnswer
 
 NEAREST: Final = 5  # neighbours of a new note that are offered

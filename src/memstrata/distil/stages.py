@@ -21,7 +21,8 @@ from memstrata.distil.advice import Adviser, added
 from memstrata.distil.commit import Embedded, Stale, commit_plan
 from memstrata.distil.drafting import Drafts, draft_page
 from memstrata.distil.knowledge import Known, known_around
-from memstrata.distil.plan import Occasion, Plan, make_plan
+from memstrata.distil.plan import Occasion, Plan
+from memstrata.distil.planning import make_plan
 from memstrata.distil.spending import spent_by
 from memstrata.engine import Engine
 from memstrata.extract.whole import whole

@@ -17,7 +17,7 @@ from hashlib import blake2b
 from importlib import metadata
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,12 +25,10 @@ from memstrata._version import __version__
 from memstrata.errors import InputError
 from memstrata.evaluation.benchmark import Benchmark
 from memstrata.evaluation.notes import NoteMap, arrays_of, map_from
+from memstrata.evaluation.options import Options
 from memstrata.evaluation.outcome import Outcome
 from memstrata.evaluation.systems import System
 from memstrata.settings import load_settings
-
-if TYPE_CHECKING:
-    from memstrata.evaluation.run import Options
 
 PACKAGES = ("numpy", "onnxruntime", "tokenizers", "simsimd")
 SAME = ("benchmark", "data", "system", "options", "settings")  # what must be equal for a run to go on in a folder

@@ -15,7 +15,8 @@ from pathlib import Path
 from memstrata.evaluation.benchmark import Benchmark
 from memstrata.evaluation.compare import Difference, compare
 from memstrata.evaluation.folder import RunFolder
-from memstrata.evaluation.run import CACHE, Evaluation, Options, run_system
+from memstrata.evaluation.options import Options
+from memstrata.evaluation.run import CACHE, Evaluation, run_system
 from memstrata.evaluation.systems import System
 from memstrata.evaluation.table import slug
 from memstrata.presets import LEGS

@@ -20,7 +20,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -33,6 +32,7 @@ from memstrata.evaluation.bm25 import TurnBaseline
 from memstrata.evaluation.cache import CachedEmbedder
 from memstrata.evaluation.folder import RunFolder
 from memstrata.evaluation.notes import NoteMap, all_notes, map_of, statements_of
+from memstrata.evaluation.options import MAX_TOKENS, Options
 from memstrata.evaluation.outcome import Answered, Outcome, Statement
 from memstrata.evaluation.retrieval import Table, score, tabulate
 from memstrata.evaluation.systems import (
@@ -48,26 +48,8 @@ from memstrata.evaluation.systems import (
 )
 from memstrata.memory import Memory
 
-MAX_TOKENS = 2500  # of a context
 CACHE = "cache"  # the folder of vectors inside a run folder, when no other is given
 Done = Callable[[], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How to run: what does not change which system it is.
-
-    `clock` "said" moves a clock with the sessions, so that notes fade and upkeep runs between them; "now" takes all in
-    at once. `store` keeps the one store of all conversations there. `contexts` keeps the text of every context.
-    """
-
-    embedder: str = "minilm"
-    cache: Path | None = None
-    clock: Literal["now", "said"] = "now"
-    max_tokens: int = MAX_TOKENS
-    jobs: int = 1
-    store: Path | None = None
-    contexts: bool = False
 
 
 @dataclass(frozen=True, slots=True)

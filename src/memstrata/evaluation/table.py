@@ -20,8 +20,9 @@ from memstrata.evaluation.answering import answer_rows, answer_run
 from memstrata.evaluation.benchmark import Benchmark
 from memstrata.evaluation.compare import Interval, figures_of, intervals
 from memstrata.evaluation.folder import RunFolder
+from memstrata.evaluation.options import Options
 from memstrata.evaluation.retrieval import CUTS
-from memstrata.evaluation.run import CACHE, Evaluation, Options, run_system
+from memstrata.evaluation.run import CACHE, Evaluation, run_system
 from memstrata.evaluation.systems import System
 from memstrata.llm.base import LLM
 from memstrata.presets import LEGS, PRESETS

@@ -16,7 +16,8 @@ from memstrata.evaluation.cache import CachedEmbedder
 from memstrata.evaluation.compare import compare
 from memstrata.evaluation.folder import RunFolder
 from memstrata.evaluation.locomo import load_locomo
-from memstrata.evaluation.run import Options, run_system
+from memstrata.evaluation.options import Options
+from memstrata.evaluation.run import run_system
 from memstrata.evaluation.systems import System
 from memstrata.evaluation.table import SYSTEMS, chosen, make_table, swept
 

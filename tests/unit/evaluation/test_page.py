@@ -14,10 +14,11 @@ import pytest
 
 from memstrata.evaluation.folder import RunFolder
 from memstrata.evaluation.locomo import load_locomo
+from memstrata.evaluation.options import Options
 from memstrata.evaluation.page import as_markdown, html, project, read_runs
 from memstrata.evaluation.replay import ARMS, replay
 from memstrata.evaluation.report import to_json
-from memstrata.evaluation.run import Options, run_system
+from memstrata.evaluation.run import run_system
 from memstrata.evaluation.systems import System
 
 Write = Callable[[Any], Path]

@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memstrata.distil.knowledge import NEAREST, PER_NAME
-from memstrata.distil.plan import Occasion, new_note, surroundings
+from memstrata.distil.plan import Occasion
+from memstrata.distil.planning import new_note, surroundings
 from memstrata.distil.stages import AROUND
 from memstrata.evaluation.admission.data import Conversation, Labelled
 from memstrata.extract.candidates import draft
