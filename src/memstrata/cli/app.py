@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from memstrata._version import __version__
-from memstrata.cli import admission, decisions, evaluation, model, notes, runs, turns, upkeep
+from memstrata.cli import admission, decisions, evaluation, model, notes, runs, serve, turns, upkeep
 from memstrata.cli.audit import audit
 
 COMMANDS: Mapping[str, tuple[Callable[..., None], ...]] = {
@@ -28,6 +28,7 @@ COMMANDS: Mapping[str, tuple[Callable[..., None], ...]] = {
         upkeep.reembed,
         upkeep.check,
     ),
+    "The service": (serve.serve,),
     "See it work": (upkeep.demo, audit),
 }
 
@@ -48,6 +49,7 @@ ADMISSION: tuple[Callable[..., None], ...] = (
     decisions.replay,
     decisions.export_,
 )
+KEYS: tuple[Callable[..., None], ...] = (serve.create, serve.list_, serve.rotate, serve.revoke, serve.audit)
 
 app = typer.Typer(
     name="memstrata",
@@ -61,6 +63,7 @@ app = typer.Typer(
 evaluations = typer.Typer(no_args_is_help=True, help="Measure recall on public data, in its own definitions.")
 
 admissions = typer.Typer(no_args_is_help=True, help="The gate: fit it, measure it, try another policy, export labels.")
+keys = typer.Typer(no_args_is_help=True, help="Keys of the service: make, list, rotate, revoke; who used them.")
 
 
 def _version(wanted: bool) -> None:
@@ -87,5 +90,8 @@ for measure in EVALUATIONS:
     evaluations.command(measure.__name__)(measure)
 for measure in ADMISSION:
     admissions.command(measure.__name__.rstrip("_"))(measure)
+for manage in KEYS:
+    keys.command(manage.__name__.rstrip("_"))(manage)
+app.add_typer(keys, name="keys", rich_help_panel="The service")
 app.add_typer(evaluations, name="eval", rich_help_panel="See it work")
 app.add_typer(admissions, name="admission", rich_help_panel="The gate")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -24,6 +25,8 @@ from memstrata.types import (
     Scope,
 )
 from memstrata.work.worker import Worker
+
+OF_THE_STORE = ("embedder", "llm", "llm_base_url", "llm_profile")  # settings that all tenants of a store share
 
 
 class MemoryBase:
@@ -57,6 +60,28 @@ class MemoryBase:
         self._worker = Worker(self._engine)
         self._touches = TouchBuffer(self._engine)
         self._closed = False
+        self._shares = False
+
+    def _for_tenant(self, tenant: str, **settings: Any) -> Self:
+        """The memory of another tenant on the same store, models and indexes, which stay open when it is closed.
+
+        For a service, which has one for each tenant. `settings` are the tenant's own; what they leave out is as here.
+        Raises SettingsError.
+        """
+        ours = self._engine.settings
+        loaded = load_settings(**{**ours.model_dump(exclude=set(OF_THE_STORE)), **settings, "tenant": tenant})
+        loaded = loaded.model_copy(update={name: getattr(ours, name) for name in OF_THE_STORE})
+        made = object.__new__(type(self))
+        made._engine = replace(
+            self._engine,
+            settings=loaded,
+            policy=load_policy(loaded.policy),
+            redactor=Redactor(loaded.redact, loaded.redact_patterns),
+        )
+        made._worker = Worker(made._engine)
+        made._touches = TouchBuffer(made._engine)
+        made._closed, made._shares = False, True
+        return made
 
     @property
     def settings(self) -> Settings:
@@ -77,10 +102,11 @@ class MemoryBase:
             return
         self._closed = True
         async with AsyncExitStack() as closing:  # each is closed, last first, whatever another raises
-            closing.push_async_callback(self._engine.embedder.close)
-            closing.push_async_callback(self._engine.store.close)
-            if self._engine.llm is not None:
-                closing.push_async_callback(self._engine.llm.close)
+            if not self._shares:
+                closing.push_async_callback(self._engine.embedder.close)
+                closing.push_async_callback(self._engine.store.close)
+                if self._engine.llm is not None:
+                    closing.push_async_callback(self._engine.llm.close)
             closing.push_async_callback(self._worker.stop)
             await self._touches.drain()
 

@@ -1,0 +1,160 @@
+"""The commands of the service: serve, and its API keys."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memstrata.cli.common import emit, stderr
+from memstrata.cli.options import DEFAULT_STORE, Embedder, Json, Store
+from memstrata.errors import InputError, MissingExtraError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rich.console import RenderableType
+
+    from memstrata.server.keys import AccessFile
+
+AccessPath = Annotated[
+    Path | None, typer.Option("--access", help="The file of keys and the audit log; beside the store by default.")
+]
+Tenant = Annotated[str, typer.Option("--tenant", envvar="MEMSTRATA_TENANT", help="Whose: the tenant.")]
+KeyId = Annotated[str, typer.Argument(help="The key's id: what stands between the first two _.")]
+
+
+def serve(
+    store: Store = DEFAULT_STORE,
+    access: AccessPath = None,
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes a free one.")] = 8321,
+    auth: Annotated[bool, typer.Option(help="Whether callers need a key; without, only this machine may call.")] = True,
+    body_bytes: Annotated[int, typer.Option(min=1024, help="Most bytes of a request.")] = 4 * 2**20,
+    import_bytes: Annotated[int, typer.Option(min=1024, help="Most bytes of an import.")] = 256 * 2**20,
+    requests_a_minute: Annotated[int, typer.Option(min=1, help="Requests a minute of one caller.")] = 6000,
+    upkeep: Annotated[float, typer.Option(min=1, help="Seconds between the upkeep of all tenants.")] = 300.0,
+    hsts: Annotated[bool, typer.Option(help="Tell browsers to come by HTTPS only; for a service behind TLS.")] = False,
+    embedder: Embedder = None,
+) -> None:
+    """Serve the memory over HTTP; the first start prints a key once."""
+    try:
+        from memstrata.server import run
+        from memstrata.server.app import Limits
+    except ImportError as error:
+        raise MissingExtraError("the service", "server") from error
+
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s", stream=sys.stderr)
+    options = run.Options(
+        store,
+        access,
+        host,
+        port,
+        auth=auth,
+        limits=Limits(body_bytes, import_bytes, requests_a_minute),
+        upkeep_seconds=upkeep,
+        hsts=hsts,
+        settings={} if embedder is None else {"embedder": embedder},
+    )
+    app, first = run.build(options)
+    sock = run.listen(host, port)
+    name, number = sock.getsockname()[:2]
+    shown = f"[{name}]" if ":" in name else name
+    if first is not None:
+        told = f"The first key, with all rights; it is shown only now:\n{first}"
+        stderr().print(told, highlight=False, soft_wrap=True)
+    print(f"memstrata serves {store} on http://{shown}:{number}", flush=True)
+    run.serve(app, [sock])
+
+
+def _file(store: Path, access: Path | None) -> AccessFile:
+    from memstrata.server.keys import AccessFile
+
+    return AccessFile(store.with_name(f"{store.name}.access") if access is None else access)
+
+
+def create(
+    right: Annotated[list[str], typer.Option("--right", help="read, write, erase or admin; may repeat.")] = ["read"],  # noqa: B006
+    tenant: Tenant = "default",
+    user: Annotated[str | None, typer.Option("--user", "-u", help="The only user it may name.")] = None,
+    agent: Annotated[str | None, typer.Option("--agent", "-a", help="The only agent it may name.")] = None,
+    name: Annotated[str, typer.Option(help="What it is for.")] = "",
+    days: Annotated[float | None, typer.Option(min=0, help="How long it holds; for good when not given.")] = None,
+    store: Store = DEFAULT_STORE,
+    access: AccessPath = None,
+    json: Json = False,
+) -> None:
+    """Make a key; it is shown only now."""
+    until = None if days is None else datetime.now(UTC) + timedelta(days=days)
+    text, key = _file(store, access).create(tenant, right, user=user, agent=agent, name=name, expires_at=until)
+    emit({"key": text, "id": key.id, "tenant": key.tenant, "rights": list(key.rights)}, json)
+
+
+def list_(
+    tenant: Annotated[str | None, typer.Option("--tenant", help="Only this tenant's.")] = None,
+    store: Store = DEFAULT_STORE,
+    access: AccessPath = None,
+    json: Json = False,
+) -> None:
+    """Show what is known of the keys; the keys themselves are nowhere."""
+    keys = _file(store, access).keys(tenant)
+    emit(keys, json, _table)
+
+
+def rotate(
+    id: KeyId,
+    grace: Annotated[float, typer.Option(min=0, help="Hours for which the old one still holds.")] = 0.0,
+    store: Store = DEFAULT_STORE,
+    access: AccessPath = None,
+    json: Json = False,
+) -> None:
+    """Make a new key like an old one, which then no longer holds."""
+    text, key = _file(store, access).rotate(id, grace_seconds=3600 * grace)
+    emit({"key": text, "id": key.id, "tenant": key.tenant, "rights": list(key.rights)}, json)
+
+
+def revoke(id: KeyId, store: Store = DEFAULT_STORE, access: AccessPath = None, json: Json = False) -> None:
+    """Refuse a key from now on."""
+    emit([_file(store, access).revoke(id)], json, _table)
+
+
+def audit(
+    tenant: Annotated[str | None, typer.Option("--tenant", help="Only this tenant's.")] = None,
+    user: Annotated[str | None, typer.Option("--user", "-u", help="Only what was about this user.")] = None,
+    agent: Annotated[str | None, typer.Option("--agent", "-a", help="Only what was about this agent.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="The newest so many.")] = 100,
+    store: Store = DEFAULT_STORE,
+    access: AccessPath = None,
+    json: Json = False,
+) -> None:
+    """Show who read, wrote and erased. It holds no memory text, and names only as keyed hashes."""
+    if user is not None and agent is not None:
+        raise InputError("audit takes --user or --agent: whose memory it was about")
+    owner = f"u:{user}" if user is not None else None if agent is None else f"a:{agent}"
+    emit(_file(store, access).audit(tenant=tenant, owner=owner, limit=limit), json, _table)
+
+
+def _table(lines: Iterable[Any]) -> RenderableType:
+    """Records of one kind as a table."""
+    from dataclasses import fields
+
+    from memstrata.cli.parts import add_row, new_table
+
+    rows = list(lines)
+    names = [field.name for field in fields(rows[0])] if rows else ["nothing"]
+    table = new_table(*names)
+    for row in rows:
+        add_row(table, *(_cell(getattr(row, name)) for name in names))
+    return table
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d %H:%M:%S}"
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)

@@ -1,0 +1,208 @@
+"""What every request passes: an id, its credential, the limits, security headers, one line of log, the audit."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import time
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import orjson
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from memstrata.errors import MemstrataError
+from memstrata.server.access import Authenticator, Principal, Rates, bearer
+from memstrata.server.keys import Access, AccessFile
+from memstrata.server.problems import HttpError, problem, problem_of
+
+log = logging.getLogger("memstrata.server.requests")
+SECURITY_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Cache-Control": "no-store",
+}
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+AUDIT_SECONDS = 0.5  # how long a line may wait to be written with others
+
+
+@dataclass(slots=True)
+class Auditor:
+    """Writes the audit log in the background; what is erased is written at once."""
+
+    file: AccessFile
+    _lines: list[Access] = field(default_factory=list)
+    _task: asyncio.Task[None] | None = None
+
+    def add(self, line: Access) -> None:
+        self._lines.append(line)
+        if self._task is None or self._task.done():
+            self._task = asyncio.get_running_loop().create_task(self._later())
+
+    async def _later(self) -> None:
+        while self._lines:
+            await asyncio.sleep(AUDIT_SECONDS)
+            await self.write()
+
+    async def write(self) -> None:
+        lines, self._lines = self._lines, []
+        if lines:
+            await asyncio.to_thread(self.file.write_audit, lines)
+
+
+@dataclass(slots=True)
+class Seen:
+    """What a request turned out to be: filled in as it goes, read when it ends."""
+
+    request_id: str
+    who: Principal | None = None
+    verb: str = ""
+    right: str = ""
+    owner: str = ""
+    status: int = 500
+
+
+class Door:
+    """The outermost application: lets a request in, and tells what became of it."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        authenticators: Sequence[Authenticator],
+        requests_a_minute: int,
+        auditor: Auditor | None,
+        hsts: bool,
+    ) -> None:
+        self.app, self.authenticators, self.requests_a_minute = app, authenticators, requests_a_minute
+        self.auditor, self.hsts, self.rates = auditor, hsts, Rates()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        asked = headers.get("x-request-id", "")
+        seen = Seen(asked if _REQUEST_ID.fullmatch(asked) else uuid.uuid4().hex)
+        scope.setdefault("state", {})["seen"] = seen
+        started = time.perf_counter()
+
+        async def answer(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                seen.status = message["status"]
+                self._finish_headers(MutableHeaders(scope=message), seen)
+            await send(message)
+
+        try:
+            if scope["path"].startswith("/v1/") or scope["path"].startswith("/mcp"):
+                await self._let_in(scope, headers, seen)
+            await self.app(scope, receive, answer)
+        except HttpError as error:
+            await _refusal(error, seen)(scope, receive, answer)
+        except MemstrataError as error:
+            await problem_of(error, request_id=seen.request_id)(scope, receive, answer)
+        finally:
+            await self._tell(scope, seen, time.perf_counter() - started)
+
+    async def _let_in(self, scope: Scope, headers: Headers, seen: Seen) -> None:
+        """Find out who calls; raise a 401, 415 or 429."""
+        credential = bearer(headers)
+        for authenticator in self.authenticators:
+            seen.who = await authenticator.check(credential)
+            if seen.who is not None:
+                break
+        caller = _address(scope) if seen.who is None else seen.who.credential
+        wait = self.rates.take(caller, self.requests_a_minute)
+        if wait:
+            seconds = max(1, round(wait))
+            raise HttpError(
+                429,
+                "RateLimitError",
+                f"more than {self.requests_a_minute} requests a minute; wait {seconds} s",
+                headers={"Retry-After": str(seconds)},
+                retry_after=seconds,
+            )
+        if seen.who is None:
+            raise HttpError(
+                401,
+                "UnauthorizedError",
+                "send a valid credential: Authorization: Bearer KEY. `memstrata keys create` makes one",
+                headers={"WWW-Authenticate": "Bearer"},
+            )
+        if headers.get("content-encoding", "identity") != "identity":
+            raise HttpError(415, "MediaTypeError", "bodies are taken without Content-Encoding")
+
+    def _finish_headers(self, headers: MutableHeaders, seen: Seen) -> None:
+        headers["X-Request-Id"] = seen.request_id
+        for name, value in SECURITY_HEADERS.items():
+            headers.setdefault(name, value)
+        if self.hsts:
+            headers.setdefault("Strict-Transport-Security", "max-age=31536000")
+
+    async def _tell(self, scope: Scope, seen: Seen, seconds: float) -> None:
+        """One line of log, and one of the audit log where somebody's memory was asked for. No text, no names."""
+        if log.isEnabledFor(logging.INFO):
+            route = scope.get("route")
+            line = {
+                "request": seen.request_id,
+                "method": scope["method"],
+                "route": getattr(route, "path", ""),
+                "verb": seen.verb,
+                "status": seen.status,
+                "ms": round(1000 * seconds, 1),
+                "tenant": None if seen.who is None else seen.who.tenant,
+                "credential": None if seen.who is None else seen.who.credential,
+            }
+            log.info("%s", orjson.dumps(line).decode())
+        if self.auditor is None or seen.who is None or not seen.verb:
+            return
+        subject = self.auditor.file.subject_of(seen.owner) if seen.owner else ""
+        self.auditor.add(
+            Access(
+                datetime.now(UTC),
+                seen.who.tenant,
+                seen.who.credential,
+                seen.verb,
+                seen.right,
+                subject,
+                seen.status,
+                seen.request_id,
+            )
+        )
+        if seen.verb == "erase":
+            await self.auditor.write()
+
+
+def _refusal(error: HttpError, seen: Seen) -> ASGIApp:
+    return problem(
+        error.status, error.error, error.detail, headers=error.headers, request_id=seen.request_id, **error.details
+    )
+
+
+def _address(scope: Scope) -> str:
+    client = scope.get("client")
+    return f"address:{client[0]}" if client else "address:"
+
+
+def seen_of(request: Request) -> Seen:
+    """What the door knows of this request."""
+    seen: Seen = request.scope["state"]["seen"]
+    return seen
+
+
+def principal_of(request: Request) -> Principal:
+    """Who calls; the door has let it in."""
+    who = seen_of(request).who
+    if who is None:  # a path that the door does not guard
+        raise HttpError(401, "UnauthorizedError", "send a credential", headers={"WWW-Authenticate": "Bearer"})
+    return who

@@ -1,0 +1,113 @@
+"""The process of the service: opens the store, listens, drains on SIGTERM."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import uvicorn
+
+from memstrata.async_memory import AsyncMemory
+from memstrata.errors import SettingsError
+from memstrata.server.access import Authenticator, KeyAuthenticator, NoAuthentication
+from memstrata.server.app import Limits, Service, create_app
+from memstrata.server.door import Auditor
+from memstrata.server.keys import RIGHTS, AccessFile
+
+DRAIN_SECONDS = 30  # how long requests under way may take after SIGTERM
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How the service is run. `access` is the file of keys and the audit log; None: beside the store."""
+
+    store: Path
+    access: Path | None = None
+    host: str = "127.0.0.1"
+    port: int = 8321
+    auth: bool = True
+    limits: Limits = field(default_factory=Limits)
+    upkeep_seconds: float = 300.0
+    hsts: bool = False
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def access_path(self) -> Path:
+        return self.store.with_name(f"{self.store.name}.access") if self.access is None else self.access
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def build(options: Options) -> tuple[Service, str | None]:
+    """The application, and the first key where this start made one.
+
+    Raises SettingsError for a service without authentication that others could reach.
+    """
+    if not options.auth and not is_loopback(options.host):
+        raise SettingsError(f"without authentication only this machine may call: --host 127.0.0.1, not {options.host}")
+    root = AsyncMemory(options.store, **options.settings)
+    tenant, first = root.settings.tenant, None
+    authenticators: list[Authenticator] = []
+    auditor = None
+    if options.auth:
+        keys = AccessFile(options.access_path)
+        if not keys.keys():
+            first, _ = keys.create(tenant, RIGHTS, name="first")
+        authenticators.append(KeyAuthenticator(keys))
+        auditor = Auditor(keys)
+    else:
+        authenticators.append(NoAuthentication(tenant))
+    app = create_app(
+        root,
+        authenticators,
+        auditor=auditor,
+        limits=options.limits,
+        upkeep_seconds=options.upkeep_seconds,
+        hsts=options.hsts,
+    )
+    return app, first
+
+
+class Server(uvicorn.Server):
+    """uvicorn that tells the application when it is about to end."""
+
+    def __init__(self, config: uvicorn.Config, app: Service) -> None:
+        super().__init__(config)
+        self._service = app
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self._service.draining = True
+        super().handle_exit(sig, frame)
+
+
+def serve(app: Service, sockets: list[socket.socket]) -> None:
+    """Answer on these sockets until SIGTERM or SIGINT; requests under way are finished."""
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,  # it would hold ids of users; the door writes its own
+        server_header=False,
+        date_header=False,
+        timeout_graceful_shutdown=DRAIN_SECONDS,
+        lifespan="on",
+    )
+    Server(config, app).run(sockets=sockets)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens, so that its address is known before the first request."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        raise SettingsError(f"{host}:{port} cannot be listened on: {error.strerror}") from error
