@@ -172,3 +172,10 @@ async def test_a_cassette_answers_without_its_model(tmp_path: Path) -> None:
     assert await again.complete(REQUEST) == first
     with pytest.raises(LLMRefusedError):
         await again.complete(Request("test", "", "another", "place", SCHEMA))
+    cut = cassette.read_bytes()[:-9]
+    cassette.write_bytes(cassette.read_bytes() + cut)  # a process that ended while it wrote
+    other = Request("test", "", "another", "place", SCHEMA)
+    goes_on = RecordedLLM(cassette, ScriptedLLM([{"city": "京都\u2028"}]))
+    assert await goes_on.complete(REQUEST) == first
+    second = await goes_on.complete(other)
+    assert await RecordedLLM(cassette).complete(other) == second

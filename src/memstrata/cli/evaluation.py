@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 File = Annotated[Path, typer.Argument(exists=True, help="The file, or for BEAM the folder of chats.")]
 Limit = Annotated[int | None, typer.Option(min=1, help="Only the first conversations.")]
+Turns = Annotated[
+    int | None, typer.Option(min=1, help="Only the first turns of each, and the questions that stand on them.")
+]
 Out = Annotated[Path | None, typer.Option(help="The run folder; a run that was cut is gone on with.")]
 TableOut = Annotated[Path, typer.Option(help="The folder of the runs; what is done there is not done again.")]
 Cache = Annotated[Path | None, typer.Option(help="A folder of vectors, shared by runs with the same embedder.")]
@@ -63,6 +66,7 @@ def benchmark_command(name: str) -> Callable[..., None]:
     def command(
         path: File,
         limit: Limit = None,
+        turns: Turns = None,
         out: Out = None,
         cache: Cache = None,
         jobs: Jobs = 1,
@@ -77,7 +81,7 @@ def benchmark_command(name: str) -> Callable[..., None]:
     ) -> None:
         load: Loader = getattr(import_module(f"memstrata.evaluation.{module}"), loader)
         options = _options(cache, jobs, keep, clock, max_tokens, embedder, contexts)
-        _benchmark(_limited(load(path), limit), out, options, _settings(preset, settings), json)
+        _benchmark(_part(load(path), limit, turns), out, options, _settings(preset, settings), json)
 
     command.__name__, command.__doc__ = name, shown
     return command
@@ -87,7 +91,9 @@ def table(
     path: File,
     out: TableOut,
     rows: Names = None,
+    settings: Set = None,
     limit: Limit = None,
+    turns: Turns = None,
     cache: Cache = None,
     jobs: Jobs = 1,
     clock: Clock = "said",
@@ -100,14 +106,15 @@ def table(
     json: Json = False,
 ) -> None:
     """Baselines, presets and ablations in one table: the same questions, the same embedder."""
-    from memstrata.evaluation.table import Answerer, chosen, make_table, shown
+    from memstrata.evaluation.table import Answerer, chosen, make_table, shown, under
     from memstrata.llm.registry import create_llm
 
-    data = _limited(_load(path), limit)
+    data = _part(_load(path), limit, turns)
     options = _options(cache, jobs, None, clock, max_tokens, embedder)
     answerer = None if llm is None else Answerer(lambda: create_llm(llm, base_url=base_url), sample)
     shows = stderr().is_terminal
-    lines = make_table(data, chosen(rows or ()), options, out, progress=shows, seed=seed, answerer=answerer)
+    systems = [under(each, _settings(None, settings)) for each in chosen(rows or ())]
+    lines = make_table(data, systems, options, out, progress=shows, seed=seed, answerer=answerer)
     found = [line.as_dict() for line in lines]
     print_rows(found if json else shown(found), json)
 
@@ -121,6 +128,7 @@ def sweep(
     preset: Preset = None,
     settings: Set = None,
     limit: Limit = None,
+    turns: Turns = None,
     cache: Cache = None,
     jobs: Jobs = 1,
     clock: Clock = "said",
@@ -132,7 +140,7 @@ def sweep(
     """One setting at a time over its values: K, alpha, lambda, gamma, beta and k, or those given."""
     from memstrata.evaluation.table import SWEEPS, make_table, shown, swept
 
-    data = _limited(_load(path), limit)
+    data = _part(_load(path), limit, turns)
     systems = swept(_values(over) if over else SWEEPS, _settings(preset, settings))
     options = _options(cache, jobs, None, clock, max_tokens, embedder)
     lines = make_table(data, systems, options, out, progress=stderr().is_terminal, seed=seed)
@@ -144,6 +152,7 @@ def replay(
     path: File,
     out: TableOut,
     limit: Limit = None,
+    turns: Turns = None,
     cache: Cache = None,
     jobs: Jobs = 1,
     max_tokens: Tokens = 2500,
@@ -154,7 +163,7 @@ def replay(
     """Ask half of the questions while the conversation goes on: do accesses, and the tiers' scores, help the others?"""
     from memstrata.evaluation.replay import replay as replayed
 
-    data = _limited(_load(path), limit)
+    data = _part(_load(path), limit, turns)
     options = _options(cache, jobs, None, "said", max_tokens, embedder)
     found = replayed(data, options, out, progress=stderr().is_terminal, seed=seed)
     rows = [
@@ -240,8 +249,10 @@ def _load(path: Path) -> Benchmark:
     return load_longmemeval(path) if official else load_locomo(path)
 
 
-def _limited(data: Benchmark, limit: int | None) -> Benchmark:
-    return data if limit is None else data.first(limit)
+def _part(data: Benchmark, limit: int | None, turns: int | None) -> Benchmark:
+    """The first conversations, and of each the first turns."""
+    data = data if limit is None else data.first(limit)
+    return data if turns is None else data.opening(turns)
 
 
 def _benchmark(data: Benchmark, out: Path | None, options: Options, settings: Mapping[str, Any], json: bool) -> None:

@@ -31,6 +31,7 @@ from memstrata.llm.repair import read_answer
 
 ANSWERS, JUDGEMENTS = "answers.jsonl", "judgements.jsonl"
 ANSWER_TOKENS, JUDGE_TOKENS = 200, 100
+WITH_ANSWER = "with an answer"  # the row over all categories but the adversarial ones
 DEFAULT_METRICS = tuple(
     name for name in METRICS if name != "meteor"
 )  # which needs data that its package does not bring
@@ -162,7 +163,7 @@ async def answer_rows(
         values["tokens in"], values["tokens out"] = float(record["tokens_in"]), float(record["tokens_out"])
         scored.append((one.category, values))
     groups = {name: [v for category, v in scored if category == name] for name in manifest["categories"]}
-    groups["with an answer"] = [values for category, values in scored if category not in adversarial]
+    groups[WITH_ANSWER] = [values for category, values in scored if category not in adversarial]
     groups["overall"] = [values for _, values in scored]
     columns = list(dict.fromkeys(name for _, values in scored for name in values))
     return [
@@ -170,6 +171,13 @@ async def answer_rows(
         for name, values in groups.items()
         if values
     ]
+
+
+def abstention(folder: RunFolder) -> float | None:
+    """The share of the answered adversarial questions whose answer says that there is none; None without any."""
+    answered, adversarial = _questions(folder), set(folder.manifest()["adversarial"])
+    given = [each for each in folder.lines(ANSWERS) if answered[each["number"]].category in adversarial]
+    return fmean(abstains(each["answer"]) for each in given) if given else None
 
 
 def score_file(path: Path, metrics: Sequence[str] = DEFAULT_METRICS) -> list[dict[str, Any]]:

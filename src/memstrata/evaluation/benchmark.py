@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
@@ -112,6 +112,18 @@ class Conversation:
         """When its last turn was said."""
         return max(turn.at for turn in self.turns)
 
+    def opening(self, count: int) -> Conversation:
+        """Its first `count` turns, with the questions whose evidence was all said in them."""
+        kept = {turn.id for turn in self.turns[:count]}
+        sessions = tuple(
+            replace(session, turns=turns)
+            for session in self.sessions
+            if (turns := tuple(turn for turn in session.turns if turn.id in kept))
+        )
+        questions = tuple(each for each in self.questions if each.evidence and kept.issuperset(each.evidence))
+        statements = {turn: text for turn, text in self.statements.items() if turn in kept}
+        return Conversation(self.id, self.speakers, sessions, questions, statements)
+
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
@@ -134,6 +146,10 @@ class Benchmark:
         findings = tuple(finding for finding in self.findings if finding.where.startswith(places))
         kept = self.conversations[:count]
         return Benchmark(self.name, kept, findings, self.categories, self.adversarial, self.depth)
+
+    def opening(self, count: int) -> Benchmark:
+        """The first `count` turns of every conversation alone, where a whole one would take a model too long."""
+        return replace(self, conversations=tuple(each.opening(count) for each in self.conversations))
 
     def counts(self) -> dict[str, int]:
         """How much of everything was read, and how many findings of each problem."""

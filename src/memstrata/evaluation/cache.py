@@ -60,7 +60,8 @@ class CachedEmbedder:
         found = self._read_tokens(keys)
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
         if missing:
-            _, made = await encoder.embed_tokens(list(missing.values()), query=query)
+            vectors, made = await encoder.embed_tokens(list(missing.values()), query=query)
+            self._write(dict(zip(missing, vectors, strict=True)))  # of the same pass: not to be encoded again
             new = dict(zip(missing, made, strict=True))
             self._write_tokens(new)
             found |= new

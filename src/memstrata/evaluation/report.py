@@ -98,6 +98,18 @@ def _ingest(ingest: Ingest) -> dict[str, float]:
         "superseded": ingest.superseded,
         "linked": ingest.linked,
         "evolved": ingest.evolved,
+        **(_asked(ingest) if ingest.llm_calls else {}),
+    }
+
+
+def _asked(ingest: Ingest) -> dict[str, float]:
+    """What a language model was asked while the conversations were taken in."""
+    return {
+        "llm_calls": ingest.llm_calls,
+        "llm_unreadable": ingest.llm_unreadable,
+        "llm_calls_per_turn": round(ingest.calls_per_turn, 3),
+        "llm_tokens_in_per_turn": round(ingest.llm_tokens_in / ingest.turns, 1),
+        "llm_tokens_out_per_turn": round(ingest.llm_tokens_out / ingest.turns, 1),
     }
 
 

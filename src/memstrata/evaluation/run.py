@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
+import re
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -46,7 +47,10 @@ from memstrata.evaluation.systems import (
     opening_time,
     store_bytes,
 )
+from memstrata.llm import LLM, create_llm
+from memstrata.llm.fakes import RecordedLLM
 from memstrata.memory import Memory
+from memstrata.settings import load_settings
 
 CACHE = "cache"  # the folder of vectors inside a run folder, when no other is given
 Done = Callable[[], None]
@@ -160,7 +164,7 @@ def _results(
     if options.jobs == 1:
         with shared_embedder(options.embedder, cache) as embedder:
             for task in tasks:
-                yield task, _conversation(task, embedder, bars)
+                yield task, _conversation(task, embedder, cache, bars)
         return
     context = multiprocessing.get_context("spawn")  # a fork would take over threads that are not there
     with ProcessPoolExecutor(options.jobs, mp_context=context) as pool:
@@ -171,7 +175,7 @@ def _results(
 
 def _in_process(task: _Task, cache: Path) -> tuple[Outcome, NoteMap | None]:
     with shared_embedder(task.options.embedder, cache) as embedder, progress_bars(False) as bars:
-        return _conversation(task, embedder, bars)
+        return _conversation(task, embedder, cache, bars)
 
 
 @contextmanager
@@ -184,7 +188,23 @@ def shared_embedder(name: str, cache: Path) -> Iterator[CachedEmbedder]:
         asyncio.run(embedder.finish())
 
 
-def _conversation(task: _Task, embedder: CachedEmbedder, bars: Progress) -> tuple[Outcome, NoteMap | None]:
+def _recorded(system: System, conversation: Conversation, cache: Path) -> LLM | None:
+    """The model of a system's settings; what it answers to a conversation is kept beside the vectors, so that no row of
+    a table asks again what another has asked."""
+    settings = load_settings(**system.settings)
+    if settings.llm is None:
+        return None
+    model = create_llm(
+        settings.llm,
+        base_url=settings.llm_base_url,
+        profile=settings.llm_profile,
+        timeout=settings.llm_timeout_seconds,
+    )
+    name = re.sub(r"[^\w.-]+", "-", f"{model.name} {conversation.id}")
+    return RecordedLLM(cache / f"{name}.llm.jsonl", model)
+
+
+def _conversation(task: _Task, embedder: CachedEmbedder, cache: Path, bars: Progress) -> tuple[Outcome, NoteMap | None]:
     """One conversation under a system, in a store of its own (or the one that is kept)."""
     conversation, system, options = task.conversation, task.system, task.options
     if system.retriever is not None:
@@ -195,7 +215,9 @@ def _conversation(task: _Task, embedder: CachedEmbedder, bars: Progress) -> tupl
         path = options.store or Path(scratch) / "memory.db"
         before = store_bytes(path)
         clock = SetClock(opening_time(conversation)) if options.clock == "said" else None
-        with Memory(path, embedder=embedder, clock=clock or SystemClock(), worker=False, **system.settings) as memory:
+        llm = _recorded(system, conversation, cache)
+        given = {name: value for name, value in system.settings.items() if name != "llm"}
+        with Memory(path, embedder=embedder, clock=clock or SystemClock(), llm=llm, worker=False, **given) as memory:
             run = MemoryRun(memory, conversation, system, clock)
             seconds, answered = _work(run, conversation, task.depth, options.max_tokens, bars, options.contexts)
             if conversation.statements:  # each is looked for in the notes: those of pages that are still warm, too

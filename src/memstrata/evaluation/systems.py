@@ -114,7 +114,8 @@ class Asked:
 @dataclass(frozen=True, slots=True)
 class Ingest:
     """What taking the conversations in did and cost: seconds of wall time with all queued work done, bytes of the
-    store's files after it is closed, and counts of what came of the candidates."""
+    store's files after it is closed, counts of what came of the candidates, and what a language model was asked: calls,
+    those whose answer could not be read, tokens."""
 
     turns: int
     seconds: float
@@ -128,6 +129,9 @@ class Ingest:
     linked: int = 0
     evolved: int = 0
     llm_calls: int = 0
+    llm_unreadable: int = 0
+    llm_tokens_in: int = 0
+    llm_tokens_out: int = 0
 
     def sized(self, size: int) -> Ingest:
         """The same, with the bytes that are known once the store is closed."""
@@ -145,6 +149,14 @@ class Ingest:
     @property
     def bytes_per_turn(self) -> float:
         return self.bytes / self.turns
+
+    @property
+    def calls_per_turn(self) -> float:
+        return self.llm_calls / self.turns
+
+    @property
+    def tokens_per_turn(self) -> float:
+        return (self.llm_tokens_in + self.llm_tokens_out) / self.turns
 
 
 class SystemRun(Protocol):
@@ -196,7 +208,8 @@ class MemoryRun:
         if done["failed"] or done["waiting"]:
             raise MemstrataError(
                 f"{user}: {done['failed']} attempts of queued work failed and {done['waiting']} jobs wait: figures of "
-                "a memory that is not ready would be wrong; the log names the error"
+                "a memory that is not ready would be wrong; the log names the error. Where a model's answer cannot be "
+                "read: llm_fallback=offline with job_attempts=1 goes on without it, and counts it"
             )
 
     def questions(self) -> list[Question]:
@@ -250,6 +263,9 @@ class MemoryRun:
             linked=counted["links"],
             evolved=counted["evolved"],
             llm_calls=counted["llm"]["calls"],
+            llm_unreadable=counted["llm"]["unreadable"],
+            llm_tokens_in=counted["llm"]["input_tokens"],
+            llm_tokens_out=counted["llm"]["output_tokens"],
         )
 
 

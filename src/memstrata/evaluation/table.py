@@ -16,7 +16,7 @@ from statistics import fmean
 from typing import Any
 
 from memstrata.errors import InputError
-from memstrata.evaluation.answering import answer_rows, answer_run
+from memstrata.evaluation.answering import WITH_ANSWER, abstention, answer_rows, answer_run
 from memstrata.evaluation.benchmark import Benchmark
 from memstrata.evaluation.compare import Interval, figures_of, intervals
 from memstrata.evaluation.folder import RunFolder
@@ -78,7 +78,8 @@ class Line:
     """One system's figures. `metrics` are None for what ranks nothing; `frac10` is frac@10 with its interval.
 
     in_context: the fraction of gold turns that contexts stand on; tokens: of a context, mean; ms: of a recall, mean;
-    llm_calls: a turn taken in; notes: kept; bytes: a turn; answer_f1: the official F1 of a model's answers, if asked.
+    llm_calls, llm_tokens: a turn taken in; notes: kept; bytes: a turn; answer_f1: the official F1 of a model's answers
+    to the questions that have one, abstains: the share of the others that it says are not answered, if it was asked.
     """
 
     system: str
@@ -89,9 +90,11 @@ class Line:
     tokens: float
     ms: float
     llm_calls: float
+    llm_tokens: float
     notes: int
     bytes: float
     answer_f1: float | None = None
+    abstains: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -104,9 +107,11 @@ class Line:
             "tokens": round(self.tokens, 1),
             "ms": round(self.ms, 2),
             "llm_calls": round(self.llm_calls, 3),
+            "llm_tokens": round(self.llm_tokens, 1),
             "notes": self.notes,
             "bytes": round(self.bytes, 1),
             "answer_f1": None if self.answer_f1 is None else round(self.answer_f1, 4),
+            "abstains": None if self.abstains is None else round(self.abstains, 4),
         }
 
 
@@ -123,7 +128,8 @@ def line_of(name: str, evaluation: Evaluation, *, ranks: bool = True, seed: int 
         in_context=fmean(one.in_context for one in answered),
         tokens=fmean(one.tokens for one in answered),
         ms=1000 * fmean(one.seconds for one in answered) if ranks else 0.0,
-        llm_calls=ingest.llm_calls / ingest.turns,
+        llm_calls=ingest.calls_per_turn,
+        llm_tokens=ingest.tokens_per_turn,
         notes=ingest.notes,
         bytes=ingest.bytes_per_turn,
     )
@@ -153,6 +159,11 @@ def chosen(names: Sequence[str]) -> list[System]:
     if unknown := [name for name in names if name not in SYSTEMS]:
         raise InputError(f"no such row: {unknown[0]!r}; there are: {', '.join(SYSTEMS)}")
     return [SYSTEMS[name] for name in names or SYSTEMS]
+
+
+def under(system: System, settings: Mapping[str, Any]) -> System:
+    """A row's system with more settings, where the row does not say otherwise; plain retrieval has none."""
+    return system if system.retriever is not None else replace(system, settings={**settings, **system.settings})
 
 
 def swept(over: Mapping[str, Sequence[float]], base: Mapping[str, Any]) -> list[System]:
@@ -188,22 +199,25 @@ def make_table(
         line = line_of(
             system.name, run_system(data, system, shared, own, progress=progress), ranks=system.ranks, seed=seed
         )
-        f1 = None if answerer is None else asyncio.run(_answer_f1(own, answerer, seed))
-        lines.append(replace(line, answer_f1=f1))
+        if answerer is not None:
+            f1, abstains = asyncio.run(_answered(own, answerer, seed))
+            line = replace(line, answer_f1=f1, abstains=abstains)
+        lines.append(line)
     rows = [line.as_dict() for line in lines]
     (folder / "table.json").write_text(json.dumps(rows, indent=1), encoding="utf-8")
     (folder / "table.md").write_text(markdown(rows), encoding="utf-8")
     return lines
 
 
-async def _answer_f1(folder: RunFolder, answerer: Answerer, seed: int) -> float | None:
+async def _answered(folder: RunFolder, answerer: Answerer, seed: int) -> tuple[float | None, float | None]:
+    """The official F1 of a model's answers to the questions that have one; the share of the others that it declines."""
     llm = answerer.open()
     try:
         await answer_run(folder, llm, count=answerer.count, seed=seed)
     finally:
         await llm.close()
     rows = {row["category"]: row for row in await answer_rows(folder, ())}
-    return rows["with an answer"]["locomo_f1"] if "with an answer" in rows else None
+    return rows[WITH_ANSWER]["locomo_f1"] if WITH_ANSWER in rows else None, abstention(folder)
 
 
 def slug(name: str) -> str:

@@ -94,7 +94,11 @@ class RecordedLLM(_Fake):
         self._path, self._llm = Path(cassette), llm
         self._known: dict[str, Completion] = {}
         if self._path.exists():
-            self._known = dict(map(_recorded, self._path.read_text("utf-8").splitlines()))
+            text = self._path.read_text("utf-8")
+            whole = text[: text.rfind("\n") + 1]  # a line that was cut while it was written is asked for again
+            if whole != text and llm is not None:
+                self._path.write_text(whole, "utf-8")
+            self._known = dict(map(_recorded, whole.split("\n")[:-1]))  # not splitlines: U+2028 stands in answers
         elif llm is None:
             raise InputError(f"{cassette}: no such cassette")
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from memstrata.embed.hashing import HashingEmbedder
+from memstrata.embed.base import Vector
+from memstrata.embed.hashing import HashingEmbedder, HashingTokenEmbedder
 from memstrata.errors import InputError
 from memstrata.evaluation.benchmark import Benchmark
 from memstrata.evaluation.cache import CachedEmbedder
@@ -19,7 +20,9 @@ from memstrata.evaluation.locomo import load_locomo
 from memstrata.evaluation.options import Options
 from memstrata.evaluation.run import run_system
 from memstrata.evaluation.systems import System
-from memstrata.evaluation.table import SYSTEMS, chosen, make_table, swept
+from memstrata.evaluation.table import SYSTEMS, chosen, make_table, swept, under
+from memstrata.llm.base import Request
+from memstrata.llm.fakes import ScriptedLLM
 
 Write = Callable[[Any], Path]
 FAST = Options(embedder="hashing", clock="said")
@@ -89,6 +92,44 @@ def test_every_row_of_the_table_runs(data: Benchmark, tmp_path: Path) -> None:
         chosen(["nothing"])
 
 
+def test_what_a_model_answers_is_asked_once_for_all_rows(
+    data: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def model(request: Request) -> dict[str, Any]:
+        if request.stage == "page":
+            return {"summary": "A dog and a ferry.", "notes": []}
+        return {"links": [], "neighbours": [], "conflicts": []}
+
+    made: list[ScriptedLLM] = []
+
+    def scripted(spec: str, **_more: Any) -> ScriptedLLM:
+        made.append(ScriptedLLM(model, name=spec.partition(":")[2]))
+        return made[-1]
+
+    monkeypatch.setattr("memstrata.evaluation.run.create_llm", scripted)
+    rows = [under(SYSTEMS[name], {"llm": "openai:one"}) for name in ("RAG BM25", "memstrata", "without leg late")]
+    assert "llm" not in rows[0].settings
+    lines = make_table(data, rows, FAST, tmp_path / "t", progress=False)
+    assert [bool(line.llm_calls) for line in lines] == [False, True, True]
+    assert lines[1].llm_tokens == lines[2].llm_tokens > 0
+    asked = [len(each.requests) for each in made]
+    assert len(asked) == 4  # two rows, two conversations
+    assert min(asked[:2]) > 0
+    assert asked[2:] == [0, 0]
+
+
+def test_the_opening_of_a_conversation_has_the_questions_on_it(data: Benchmark) -> None:
+    part = data.opening(2)
+    assert [len(each.turns) for each in part.conversations] == [2, 2]
+    kept = {turn.id for each in part.conversations for turn in each.turns}
+    questions = part.conversations[0].questions
+    assert questions
+    assert all(set(each.evidence) <= kept for each in questions)
+    assert len(questions) < len(data.conversations[0].scored)
+    assert part.conversations[0].ends_at < data.conversations[0].ends_at
+    assert data.opening(99).conversations[0].turns == data.conversations[0].turns
+
+
 def test_a_sweep_has_a_system_for_each_value() -> None:
     systems = swept({"K": [5, 8], "lambda": [0.02]}, {"links": False})
     assert [system.name for system in systems] == ["K = 5", "K = 8", "lambda = 0.02"]
@@ -110,3 +151,31 @@ async def test_cached_vectors_are_those_of_the_model_and_outlive_it(tmp_path: Pa
     assert (await again.embed(texts) == wanted).all()
     assert (await again.embed([])).shape == (0, 128)
     await again.finish()
+
+
+class Counted(HashingTokenEmbedder):
+    """Counts the texts that it encodes."""
+
+    passes = 0
+
+    async def embed(self, texts: Sequence[str], *, query: bool = False) -> Vector:
+        self.passes += len(texts)
+        return await super().embed(texts, query=query)
+
+
+async def test_a_text_is_encoded_once_for_its_vector_and_its_tokens(tmp_path: Path) -> None:
+    texts = ["a red boat", "茶碗を買いました"]
+    model, plain = Counted(), HashingTokenEmbedder()
+    cached = CachedEmbedder(model, tmp_path)
+    vectors, tokens = await cached.embed_tokens(texts)
+    once = model.passes
+    assert (await cached.embed(texts) == vectors).all()
+    again, others = await cached.embed_tokens(texts)
+    assert model.passes == once
+    wanted, wanted_tokens = await plain.embed_tokens(texts)
+    assert (vectors == wanted).all()
+    assert (again == wanted).all()
+    for one, other, third in zip(tokens, others, wanted_tokens, strict=True):
+        assert one.words == other.words == third.words
+        assert abs(one.vectors - third.vectors).max() < 1e-3  # kept in half precision
+    await cached.finish()

@@ -83,7 +83,8 @@ class WordMemory:
             "duplicate": 4,
         }
         counts = {"pages": 7, "notes": 8, "links": 6, "evolved": 1}
-        return {**counts, "decisions": decisions, "llm": {"calls": 2}}
+        llm = {"calls": 2, "unreadable": 1, "input_tokens": 90, "output_tokens": 10}
+        return {**counts, "decisions": decisions, "llm": llm}
 
 
 def test_a_run_ingests_ends_flushes_asks_and_scores(write: Write, harbour: dict[str, Any], tmp_path: Path) -> None:
@@ -113,7 +114,8 @@ def test_a_run_ingests_ends_flushes_asks_and_scores(write: Write, harbour: dict[
     assert (figures.turns, figures.bytes, figures.bytes_per_turn) == (10, 1500, 150)
     assert (figures.admitted, figures.superseded, figures.rejected, figures.duplicate) == (16, 6, 6, 8)
     assert (figures.pages, figures.notes, figures.linked, figures.evolved) == (14, 16, 12, 2)
-    assert figures.llm_calls == 4
+    assert (figures.llm_calls, figures.llm_unreadable) == (4, 2)
+    assert (figures.calls_per_turn, figures.tokens_per_turn) == (0.4, 20.0)
     assert figures.turns_per_second > 0
 
 
