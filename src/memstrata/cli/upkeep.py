@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from memstrata.cli.common import bar, emit, reading, spinner, stderr, writing
 from memstrata.cli.options import DEFAULT_STORE, Agent, Embedder, Json, NamedUser, Now, Session, Store, User
+
+if TYPE_CHECKING:
+    from memstrata.moving.move import System
 
 Everybody = Annotated[str | None, typer.Option("--user", "-u", help="Only this user; all when none is named.")]
 
@@ -63,9 +66,14 @@ def import_(
     path: Annotated[
         Path,
         typer.Argument(
-            help="An export, messages as JSON Lines, or a file of the LoCoMo schema; - reads standard input.",
+            help="An export, messages as JSON Lines, or a file of the LoCoMo schema; - reads standard input. With "
+            "--from: a file or folder of that system.",
         ),
     ],
+    system: Annotated[
+        str | None, typer.Option("--from", help="Move in from another system: mem0, a-mem or memoryos.")
+    ] = None,
+    tz: Annotated[str | None, typer.Option(help="With --from: the zone of times that name none.")] = None,
     store: Store = DEFAULT_STORE,
     user: NamedUser = None,
     agent: Agent = None,
@@ -74,10 +82,14 @@ def import_(
     json: Json = False,
 ) -> None:
     """Read an export, or conversations, into the store."""
+    place = {"user_id": user, "agent_id": agent, "session_id": session}
     source = sys.stdin.buffer if str(path) == "-" else path
     with writing(store, embedder) as memory, bar("importing") as progress:
-        counts = memory.import_(source, user_id=user, agent_id=agent, session_id=session, progress=progress)
-    emit(counts, json)
+        if system is None:
+            taken: object = memory.import_(source, **place, progress=progress)
+        else:
+            taken = memory.import_from(cast("System", system), path, **place, tz=tz, progress=progress)
+    emit(taken, json)
 
 
 def export(

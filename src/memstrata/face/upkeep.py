@@ -13,6 +13,8 @@ from memstrata.intake.arguments import seconds
 from memstrata.ledger import check, export, importing, maintain, reembed, reindex, stats
 from memstrata.ledger.check import Disagreement
 from memstrata.ledger.reindex import Progress
+from memstrata.moving import move
+from memstrata.moving.move import Moved, System
 from memstrata.tiers.touch import TouchBuffer
 from memstrata.types import (
     Receipt,
@@ -108,6 +110,40 @@ class MemoryUpkeep(MemoryBase):
         counts = await importing.import_(self._engine, source, scope, progress)
         self._poke()
         return counts
+
+    async def import_from(
+        self,
+        system: System,
+        path: str | Path,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        session_id: str | None = None,
+        tz: str | None = None,
+        progress: Progress | None = None,
+    ) -> Moved:
+        """Move in from another memory system: its memories go through the gate, its conversations become turns.
+
+        Their ids are kept (`source_id` in the metadata of a note, `system:id` of a turn), and their times. Everything
+        is of trust class "import". A move that was cut can be repeated: what came over already is skipped.
+
+        Args:
+            system: "mem0" (JSON or JSON Lines of `get_all`, or history.db), "a-mem" (notes as JSON, or its Chroma
+                folder), "memoryos" (its data folder).
+            user_id: whose it becomes; without it the files must tell.
+            tz: the IANA zone of times that name none (A-MEM and MemoryOS write local times); the setting `tz` else.
+
+        Returns:
+            Outcomes, and a line for everything that was not taken over, with the reason.
+
+        Raises:
+            InputError: nothing of that system is there, or what it needs to be told; nothing was stored.
+        """
+        named = (user_id, agent_id, session_id) != (None, None, None)
+        scope = self._scope(user_id, agent_id, session_id) if named else None
+        moved = await move.move_in(self._engine, system, path, scope, tz=tz, progress=progress)
+        self._poke()
+        return moved
 
     async def reindex(self, *, progress: Progress | None = None) -> dict[str, int]:
         """Make units, terms and vectors anew from the tables of the truth; answers stay the same.

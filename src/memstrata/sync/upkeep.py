@@ -9,6 +9,7 @@ from typing import IO, Any
 from memstrata.embed import Embedder
 from memstrata.ledger.check import Disagreement
 from memstrata.ledger.reindex import Progress
+from memstrata.moving.move import Moved, System
 from memstrata.sync.thread import MemoryThread
 from memstrata.types import Receipt
 
@@ -87,6 +88,40 @@ class SyncUpkeep(MemoryThread):
         """
         return self._run(
             self._async.import_(source, user_id=user_id, agent_id=agent_id, session_id=session_id, progress=progress)
+        )
+
+    def import_from(
+        self,
+        system: System,
+        path: str | Path,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        session_id: str | None = None,
+        tz: str | None = None,
+        progress: Progress | None = None,
+    ) -> Moved:
+        """Move in from another memory system: its memories go through the gate, its conversations become turns.
+
+        Their ids are kept (`source_id` in the metadata of a note, `system:id` of a turn), and their times. Everything
+        is of trust class "import". A move that was cut can be repeated: what came over already is skipped.
+
+        Args:
+            system: "mem0" (JSON or JSON Lines of `get_all`, or history.db), "a-mem" (notes as JSON, or its Chroma
+                folder), "memoryos" (its data folder).
+            user_id: whose it becomes; without it the files must tell.
+            tz: the IANA zone of times that name none (A-MEM and MemoryOS write local times); the setting `tz` else.
+
+        Returns:
+            Outcomes, and a line for everything that was not taken over, with the reason.
+
+        Raises:
+            InputError: nothing of that system is there, or what it needs to be told; nothing was stored.
+        """
+        return self._run(
+            self._async.import_from(
+                system, path, user_id=user_id, agent_id=agent_id, session_id=session_id, tz=tz, progress=progress
+            )
         )
 
     def reindex(self, *, progress: Progress | None = None) -> dict[str, int]:
