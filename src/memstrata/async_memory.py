@@ -8,13 +8,14 @@ from __future__ import annotations
 from memstrata.face.decisions import MemoryDecisions
 from memstrata.face.intake import MemoryIn
 from memstrata.face.log import MemoryLog
+from memstrata.face.look import MemoryLook
 from memstrata.face.model import MemoryModel
 from memstrata.face.notes import MemoryNotes
 from memstrata.face.recall import MemoryOut
 from memstrata.face.upkeep import MemoryUpkeep
 
 
-class AsyncMemory(MemoryIn, MemoryModel, MemoryOut, MemoryNotes, MemoryLog, MemoryDecisions, MemoryUpkeep):
+class AsyncMemory(MemoryIn, MemoryModel, MemoryOut, MemoryNotes, MemoryLog, MemoryDecisions, MemoryLook, MemoryUpkeep):
     """Long-term memory in one file.
 
     Args:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from memstrata.sync.decisions import SyncDecisions
 from memstrata.sync.intake import SyncIn
 from memstrata.sync.log import SyncLog
+from memstrata.sync.look import SyncLook
 from memstrata.sync.model import SyncModel
 from memstrata.sync.notes import SyncNotes
 from memstrata.sync.recall import SyncOut
 from memstrata.sync.upkeep import SyncUpkeep
 
 
-class Memory(SyncIn, SyncModel, SyncOut, SyncNotes, SyncLog, SyncDecisions, SyncUpkeep):
+class Memory(SyncIn, SyncModel, SyncOut, SyncNotes, SyncLog, SyncDecisions, SyncLook, SyncUpkeep):
     """Long-term memory in one file.
 
     Args:

@@ -205,3 +205,21 @@ def test_health_needs_no_key_and_headers_are_safe(serving: Serving) -> None:
     assert ready.headers["Content-Security-Policy"].startswith("default-src 'none'")
     assert client.get("/healthz", headers={"X-Request-Id": "mine-1"}).headers["X-Request-Id"] == "mine-1"
     assert client.get("/healthz", headers={"X-Request-Id": "a b"}).headers["X-Request-Id"] != "a b"
+
+
+def test_one_looks_around(ana: httpx.Client) -> None:
+    whose = {"user_id": "look"}
+    for n in range(13):
+        ana.post("/v1/turns", json={**whose, "messages": f"第{n}回の会議は大阪であります。", "session_id": "会議"})
+    ana.post("/v1/flush", json={})
+    assert "look" in {each["user"] for each in ana.get("/v1/owners", params={"limit": 1000}).json()["owners"]}
+    assert ana.get("/v1/sessions", params=whose).json()["sessions"][0]["hot"] == 8
+    turns = ana.get("/v1/turns", params={**whose, "session_id": "会議"}).json()["turns"]
+    assert [turn["tier"] for turn in turns] == ["page"] * 5 + ["hot"] * 8
+    page = ana.get("/v1/pages", params=whose).json()["pages"][0]
+    assert ana.get("/v1/heat", params=whose).json()[0]["page"] == page["id"]
+    note_of(ana, "我妹妹叫小雨。", "look")
+    assert ana.get("/v1/decisions", params={**whose, "outcome": "admitted"}).json()["decisions"]
+    assert ana.get("/v1/operations", params={**whose, "verb": "remember"}).json()["operations"][0]["id"]
+    assert len(ana.get("/v1/graph", params=whose).json()["notes"]) == 1
+    assert ana.get("/v1/jobs").json() == []

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from memstrata._version import __version__
-from memstrata.cli import admission, decisions, evaluation, model, notes, runs, serve, turns, upkeep
+from memstrata.cli import admission, decisions, evaluation, look, model, notes, runs, serve, turns, upkeep
 from memstrata.cli.audit import audit
 
 COMMANDS: Mapping[str, tuple[Callable[..., None], ...]] = {
@@ -17,6 +17,15 @@ COMMANDS: Mapping[str, tuple[Callable[..., None], ...]] = {
     "Notes": (notes.list_, notes.show, notes.history, notes.update, notes.pin, notes.forget, notes.restore),
     "Reasons and ways back": (notes.explain, notes.receipt, notes.undo, notes.erase),
     "The gate": (decisions.review, decisions.feedback),
+    "Looking around": (
+        look.owners,
+        look.sessions,
+        look.turns,
+        look.pages,
+        look.decisions,
+        look.operations,
+        look.jobs,
+    ),
     "Upkeep": (
         upkeep.maintain,
         upkeep.flush,

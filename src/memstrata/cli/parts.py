@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from datetime import datetime
+from typing import Any
 
 from rich import box
 from rich.console import Group
@@ -37,3 +40,26 @@ def beside(left: Text, lines: Sequence[Text], width: int) -> Table:
 
 def dim(text: str) -> Text:
     return Text(text, style="dim")
+
+
+def records(rows: Sequence[Any], cursor: str | None = None, *columns: str) -> Group:
+    """Records of one kind as a table, all their fields or those that are named; and how to go on after the last."""
+    if not rows:
+        return Group(dim("nothing"))
+    names = columns or tuple(field.name for field in fields(rows[0]))
+    table = new_table(*names)
+    for row in rows:
+        add_row(table, *(_cell(getattr(row, name)) for name in names))
+    return Group(table, *([dim(f"more: --cursor {cursor}")] if cursor is not None else []))
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d %H:%M:%S}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {count}" for name, count in value.items())
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)

@@ -6,19 +6,16 @@ import logging
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from memstrata.cli.common import emit, stderr
 from memstrata.cli.options import DEFAULT_STORE, Embedder, Json, Store
+from memstrata.cli.parts import records
 from memstrata.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from rich.console import RenderableType
-
     from memstrata.server.keys import AccessFile
 
 AccessPath = Annotated[
@@ -102,7 +99,7 @@ def list_(
 ) -> None:
     """Show what is known of the keys; the keys themselves are nowhere."""
     keys = _file(store, access).keys(tenant)
-    emit(keys, json, _table)
+    emit(keys, json, records)
 
 
 def rotate(
@@ -119,7 +116,7 @@ def rotate(
 
 def revoke(id: KeyId, store: Store = DEFAULT_STORE, access: AccessPath = None, json: Json = False) -> None:
     """Refuse a key from now on."""
-    emit([_file(store, access).revoke(id)], json, _table)
+    emit([_file(store, access).revoke(id)], json, records)
 
 
 def audit(
@@ -135,26 +132,4 @@ def audit(
     if user is not None and agent is not None:
         raise InputError("audit takes --user or --agent: whose memory it was about")
     owner = f"u:{user}" if user is not None else None if agent is None else f"a:{agent}"
-    emit(_file(store, access).audit(tenant=tenant, owner=owner, limit=limit), json, _table)
-
-
-def _table(lines: Iterable[Any]) -> RenderableType:
-    """Records of one kind as a table."""
-    from dataclasses import fields
-
-    from memstrata.cli.parts import add_row, new_table
-
-    rows = list(lines)
-    names = [field.name for field in fields(rows[0])] if rows else ["nothing"]
-    table = new_table(*names)
-    for row in rows:
-        add_row(table, *(_cell(getattr(row, name)) for name in names))
-    return table
-
-
-def _cell(value: object) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, datetime):
-        return f"{value:%Y-%m-%d %H:%M:%S}"
-    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    emit(_file(store, access).audit(tenant=tenant, owner=owner, limit=limit), json, records)

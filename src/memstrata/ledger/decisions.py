@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import orjson
 
@@ -20,13 +20,14 @@ from memstrata.gate.budget import Spent
 from memstrata.gate.decide import Verdict, redecide
 from memstrata.gate.policy import Policy, load_policy
 from memstrata.gate.rules import BY_USER
+from memstrata.ledger.cursors import cursor_at, limit_of, place_of
 from memstrata.store.base import Db
-from memstrata.store.read import key_of, turns_by_no, turns_of_page
+from memstrata.store.read import key_of, select_in, turns_by_no, turns_of_page
 from memstrata.store.rows import decision_of, from_us
-from memstrata.types import Decision, Scope, Turn
+from memstrata.types import Decision, Outcome, Scope, Turn
+from memstrata.views import DecisionPage
 
 BATCH = 500  # decisions read at once
-MOST = 1000  # of a list
 KEPT = ("admitted", "admitted_superseding", "superseded_on_arrival")
 # Decisions in force that the scope may see. By operation they are about in the order they were taken.
 _SEEN = (
@@ -87,6 +88,39 @@ def _wall(scope: Scope) -> str:
 
 def _agents(scope: Scope) -> tuple[str, ...]:
     return () if scope.agent is None else (scope.agent,)
+
+
+# list -----------------------------------------------------------------------------------------------------------------
+
+
+async def list_decisions(
+    engine: Engine, scope: Scope, *, outcome: Outcome | None = None, limit: int = 50, cursor: str | None = None
+) -> DecisionPage:
+    """Decisions in force, the newest first. See `AsyncMemory.decisions`."""
+    limit_of(limit)
+    if outcome is not None and outcome not in get_args(Outcome):
+        raise InputError(f"no such outcome: {outcome!r:.60} (one of {', '.join(get_args(Outcome))})")
+    place = place_of(cursor, str, int)
+    before = "" if place is None else " AND (d.op < ? OR (d.op = ? AND d.n < ?))"
+    only = "" if outcome is None else " AND d.outcome = ?"
+    params = (
+        *_agents(scope),
+        *(() if outcome is None else (outcome,)),
+        *(() if place is None else (place[0], place[0], place[1])),
+    )
+
+    def read(db: Db) -> DecisionPage:
+        key = key_of(scope)
+        rows = db.all(
+            f"{_SEEN}{_wall(scope)}{only}{before} ORDER BY d.op DESC, d.n DESC LIMIT ?", (*key, *params, limit + 1)
+        )
+        found = tuple(decision_of(row) for row in rows[:limit])
+        sql = "SELECT decision, accept FROM feedback WHERE tenant = ? AND owner = ? AND decision IN ({marks})"
+        judged = {row["decision"]: bool(row["accept"]) for row in select_in(db, sql, key, [each.id for each in found])}
+        last = rows[limit - 1] if len(rows) > limit else None
+        return DecisionPage(found, judged, None if last is None else cursor_at(last["op"], last["n"]))
+
+    return await engine.store.read(read)
 
 
 # replay ---------------------------------------------------------------------------------------------------------------
@@ -150,8 +184,7 @@ def _change(decision: Decision, verdict: Verdict) -> DecisionChange:
 
 async def review(engine: Engine, scope: Scope, *, limit: int = 20, judged: bool = False) -> tuple[Decision, ...]:
     """The decisions nearest to the threshold. See `AsyncMemory.review`."""
-    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST:
-        raise InputError(f"limit must be a whole number from 1 to {MOST}, not {limit!r}")
+    limit_of(limit)
     unjudged = (
         ""
         if judged

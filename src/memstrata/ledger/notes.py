@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -18,6 +16,7 @@ from memstrata.index.units import document_of
 from memstrata.intake.arguments import flag, kind_of, kinds_of, words
 from memstrata.intake.characters import fault_in_text
 from memstrata.intake.messages import check_metadata
+from memstrata.ledger.cursors import cursor_at, limit_of, place_of
 from memstrata.ledger.history import history_of
 from memstrata.recall.filters import compile_filter, note_fields
 from memstrata.store.base import Db
@@ -31,8 +30,6 @@ from memstrata.tiers.fade import forgets_us, rate_of
 from memstrata.tiers.weight import weight_at
 from memstrata.types import Kind, Message, Note, NotePage, Receipt, Revision, Scope
 
-MAX_LIMIT = 1000
-MAX_NUMBER = 2**63 - 1  # of a note, as a column holds it
 SCAN = 200  # notes read at once while a filter looks for its page
 
 
@@ -71,8 +68,7 @@ async def list_notes(
     limit: int = 50,
     cursor: str | None = None,
 ) -> NotePage:
-    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
-        raise InputError(f"limit must be a whole number from 1 to {MAX_LIMIT}, not {limit!r}")
+    limit_of(limit)
     states = ["current"]
     if flag(include_superseded, "include_superseded"):
         states.append("superseded")
@@ -81,7 +77,7 @@ async def list_notes(
     check = compile_filter(filters)
     kinds = kinds_of(kinds or ())
     wanted_tags = {tag.casefold() for tag in words(tags or (), "tags")}
-    after = _after(cursor)
+    after = int((place_of(cursor, int) or (0,))[0])
 
     def fits(note: Note) -> bool:
         if kinds and note.kind not in kinds:
@@ -99,7 +95,7 @@ async def list_notes(
             for no in rows:
                 if fits(notes[no]):
                     if len(found) == limit:
-                        return NotePage(tuple(found), _cursor(found[-1].no))
+                        return NotePage(tuple(found), cursor_at(found[-1].no))
                     found.append(with_weight(engine, notes[no]))
             if len(rows) < SCAN:
                 return NotePage(tuple(found))
@@ -116,22 +112,6 @@ def numbers_after(db: Db, scope: Scope, states: Sequence[str], after: int) -> li
         (*key_of(scope), after, *states, *(() if scope.agent is None else (scope.agent,)), SCAN),
     )
     return [row["no"] for row in rows]
-
-
-def _cursor(no: int) -> str:
-    return base64.urlsafe_b64encode(str(no).encode()).decode()
-
-
-def _after(cursor: str | None) -> int:
-    if cursor is None:
-        return 0
-    try:
-        no = int(base64.urlsafe_b64decode(cursor.encode()))
-    except (ValueError, AttributeError, binascii.Error) as error:
-        raise InputError(f"cursor {cursor!r} cannot be read: pass the one that the last page gave") from error
-    if not 0 <= no <= MAX_NUMBER:
-        raise InputError(f"cursor {cursor!r} stands for no place in a list: pass the one that the last page gave")
-    return no
 
 
 # update ---------------------------------------------------------------------------------------------------------------

@@ -87,7 +87,7 @@ def session_pages(db: Db, scope: Scope, settings: Settings, *, limit: int) -> li
             (*key_of(scope), *key_of(scope), agent, scope.session or "", limit),
         )
     rows.sort(key=lambda row: row["no"], reverse=True)
-    return _page_texts(db, scope, rows[:limit], settings)
+    return page_texts(db, scope, rows[:limit], settings)
 
 
 def promoted_pages(db: Db, scope: Scope, settings: Settings) -> list[PageText]:
@@ -99,12 +99,13 @@ def promoted_pages(db: Db, scope: Scope, settings: Settings) -> list[PageText]:
             " AND recalls >= ?",
             (*key_of(scope), agent, settings.promote_recalls),
         )
-    pages = [page for page in _page_texts(db, scope, rows, settings) if page.page.promoted]
+    pages = [page for page in page_texts(db, scope, rows, settings) if page.page.promoted]
     pages.sort(key=lambda page: (-page.page.heat, -page.page.no))
     return pages[: settings.promoted_pages]
 
 
-def _page_texts(db: Db, scope: Scope, rows: Iterable[Row], settings: Settings) -> list[PageText]:
+def page_texts(db: Db, scope: Scope, rows: Iterable[Row], settings: Settings) -> list[PageText]:
+    """Pages with their heat as of now, in the order of their rows; one without a turn that may be shown is left out."""
     ticks = {
         row["agent"]: row["tick"]
         for row in db.all("SELECT agent, tick FROM scopes WHERE tenant = ? AND owner = ?", key_of(scope))

@@ -58,7 +58,7 @@ class Principal:
     @staticmethod
     def _is_of_tenant(verb: Verb) -> bool:
         """Whether the verb, called without a user and an agent, is about the whole tenant."""
-        return verb.name in ("stats", "cost", "export", "import_") or not (
+        return verb.name in ("stats", "cost", "jobs", "export", "import_") or not (
             {"user_id", "agent_id"} & verb.signature.parameters.keys()
         )
 
