@@ -100,13 +100,14 @@ def report(
     map_: Annotated[str, typer.Option("--map", help="The notes in two dimensions: pca, tsne or none.")] = "pca",
     seed: Seed = 0,
 ) -> None:
-    """One self-contained page of tables and plots over runs."""
+    """One self-contained page of tables and plots over runs; the others are compared with the first."""
     from memstrata.evaluation import page
     from memstrata.evaluation.folder import RunFolder
+    from memstrata.evaluation.rows import read_runs
 
     if map_ not in ("pca", "tsne", "none"):
         raise typer.BadParameter(f"{map_!r} is none of pca, tsne, none", param_hint="--map")
-    read = page.read_runs([RunFolder(path) for path in runs])
+    read = read_runs([RunFolder(path) for path in runs])
     projection: page.Projection = "tsne" if map_ == "tsne" else "pca" if map_ == "pca" else "none"
     html.write_text(page.html(read, projection=projection, seed=seed), encoding="utf-8")
     if markdown is not None:

@@ -136,7 +136,10 @@ def line_of(name: str, evaluation: Evaluation, *, ranks: bool = True, seed: int 
 
 
 def shown(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The rows as they fit on a terminal of 80 columns."""
+    """The rows as they fit on a terminal of 80 columns: ctx, the gold turns in the context; calls and asked, the calls
+    and tokens of a language model a turn; notes kept; kB a turn; F1 and abst, of a model's answers, if asked."""
+    asked = any(row["llm_calls"] for row in rows)
+    answered = any(row["answer_f1"] is not None for row in rows)
     return [
         {
             "system": row["system"],
@@ -145,10 +148,10 @@ def shown(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             "ctx": row["in_context"],
             "tokens": round(row["tokens"]),
             "ms": round(row["ms"]),
-            "LLM": row["llm_calls"],
+            **({"calls": row["llm_calls"], "asked": round(row["llm_tokens"])} if asked else {"LLM": 0}),
             "notes": row["notes"],
-            "bytes": round(row["bytes"]),
-            **({} if row["answer_f1"] is None else {"F1": row["answer_f1"]}),
+            "kB": round(row["bytes"] / 1000, 1),
+            **({"F1": row["answer_f1"], "abst": row["abstains"]} if answered else {}),
         }
         for row in rows
     ]

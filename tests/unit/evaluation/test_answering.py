@@ -24,7 +24,8 @@ from memstrata.evaluation.answering import (
 from memstrata.evaluation.folder import RunFolder
 from memstrata.evaluation.locomo import load_locomo
 from memstrata.evaluation.options import Options
-from memstrata.evaluation.page import as_markdown, html, read_runs
+from memstrata.evaluation.page import as_markdown, html
+from memstrata.evaluation.rows import read_runs
 from memstrata.evaluation.run import run_system
 from memstrata.evaluation.systems import System
 from memstrata.evaluation.table import SYSTEMS, Answerer, make_table
