@@ -15,10 +15,11 @@ import pytest
 import uvicorn
 
 from memstrata.async_memory import AsyncMemory
-from memstrata.server.access import KeyAuthenticator
+from memstrata.server.access import Authenticator, KeyAuthenticator
 from memstrata.server.app import Limits, Service, create_app
 from memstrata.server.door import Auditor
 from memstrata.server.keys import RIGHTS, AccessFile
+from memstrata.server.oidc import JwtAuthenticator, Provider
 from memstrata.server.run import listen
 
 SETTINGS: dict[str, Any] = {"embedder": "hashing", "alpha": 0.5, "beta": 0.4}
@@ -43,12 +44,21 @@ class Serving:
 
 
 @contextmanager
-def served(folder: Path, *, limits: Limits | None = None, **settings: Any) -> Iterator[Serving]:
+def served(
+    folder: Path, *, limits: Limits | None = None, provider: Provider | None = None, **settings: Any
+) -> Iterator[Serving]:
     """Run a service over a new store in `folder`."""
     keys = AccessFile(folder / "keys")
     root = AsyncMemory(folder / "memory.db", **{**SETTINGS, **settings})
+    authenticators: list[Authenticator] = [KeyAuthenticator(keys)]
+    if provider is not None:
+        authenticators.append(JwtAuthenticator(provider))
     app = create_app(
-        root, [KeyAuthenticator(keys)], auditor=Auditor(keys), limits=limits or Limits(requests_a_minute=10**6)
+        root,
+        authenticators,
+        rules_of=keys.rules_of,
+        auditor=Auditor(keys),
+        limits=limits or Limits(requests_a_minute=10**6),
     )
     sock = listen("127.0.0.1", 0)
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=5))

@@ -58,7 +58,14 @@ ADMISSION: tuple[Callable[..., None], ...] = (
     decisions.replay,
     decisions.export_,
 )
-KEYS: tuple[Callable[..., None], ...] = (serve.create, serve.list_, serve.rotate, serve.revoke, serve.audit)
+KEYS: tuple[Callable[..., None], ...] = (
+    serve.create,
+    serve.list_,
+    serve.rotate,
+    serve.revoke,
+    serve.rules,
+    serve.audit,
+)
 
 app = typer.Typer(
     name="memstrata",

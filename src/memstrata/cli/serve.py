@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import logging
 import sys
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from memstrata.cli import read
 from memstrata.cli.common import emit, stderr
 from memstrata.cli.options import DEFAULT_STORE, Embedder, Json, Store
 from memstrata.cli.parts import records
-from memstrata.errors import InputError, MissingExtraError
+from memstrata.errors import InputError, MissingExtraError, SettingsError
 
 if TYPE_CHECKING:
     from memstrata.server.keys import AccessFile
@@ -31,6 +33,11 @@ def serve(
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes a free one.")] = 8321,
     auth: Annotated[bool, typer.Option(help="Whether callers need a key; without, only this machine may call.")] = True,
+    oidc_issuer: Annotated[str | None, typer.Option(help="Take JWTs of this issuer, beside keys.")] = None,
+    oidc_audience: Annotated[str | None, typer.Option(help="The audience that its tokens must name.")] = None,
+    oidc_jwks: Annotated[str | None, typer.Option(help="Its keys: a file, or an https address.")] = None,
+    oidc_tenant_claim: Annotated[str, typer.Option(help="The claim that is the tenant.")] = "tenant",
+    oidc_user_claim: Annotated[str | None, typer.Option(help="The claim that is the only user.")] = None,
     body_bytes: Annotated[int, typer.Option(min=1024, help="Most bytes of a request.")] = 4 * 2**20,
     import_bytes: Annotated[int, typer.Option(min=1024, help="Most bytes of an import.")] = 256 * 2**20,
     requests_a_minute: Annotated[int, typer.Option(min=1, help="Requests a minute of one caller.")] = 6000,
@@ -42,16 +49,23 @@ def serve(
     try:
         from memstrata.server import run
         from memstrata.server.app import Limits
+        from memstrata.server.oidc import Provider
     except ImportError as error:
         raise MissingExtraError("the service", "server") from error
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s", stream=sys.stderr)
+    provider = None
+    if oidc_issuer is not None or oidc_audience is not None or oidc_jwks is not None:
+        if oidc_issuer is None or oidc_audience is None or oidc_jwks is None:
+            raise SettingsError("tokens need all of --oidc-issuer, --oidc-audience and --oidc-jwks")
+        provider = Provider(oidc_issuer, oidc_audience, oidc_jwks, oidc_tenant_claim, oidc_user_claim)
     options = run.Options(
         store,
         access,
         host,
         port,
         auth=auth,
+        provider=provider,
         limits=Limits(body_bytes, import_bytes, requests_a_minute),
         upkeep_seconds=upkeep,
         hsts=hsts,
@@ -117,6 +131,32 @@ def rotate(
 def revoke(id: KeyId, store: Store = DEFAULT_STORE, access: AccessPath = None, json: Json = False) -> None:
     """Refuse a key from now on."""
     emit([_file(store, access).revoke(id)], json, records)
+
+
+def rules(
+    tenant: Annotated[str, typer.Argument(help="The tenant.")],
+    settings: Annotated[
+        str | None, typer.Option("--settings", help='Its own settings as JSON, such as {"policy": "strict"}.')
+    ] = None,
+    requests_a_minute: Annotated[int | None, typer.Option(min=1, help="Requests a minute of all its callers.")] = None,
+    max_turns: Annotated[int | None, typer.Option(min=1, help="Turns that it may keep.")] = None,
+    clear: Annotated[bool, typer.Option("--clear", help="Take back what was set.")] = False,
+    store: Store = DEFAULT_STORE,
+    access: AccessPath = None,
+    json: Json = False,
+) -> None:
+    """Show what is set for a tenant; with options, set it: settings of its own, and quotas."""
+    from memstrata.server.keys import Rules
+
+    file = _file(store, access)
+    old = Rules() if clear else file.rules_of(tenant)
+    own = read.object_from(settings, "--settings")
+    new = Rules(
+        old.settings if own is None else own,
+        old.requests_a_minute if requests_a_minute is None else requests_a_minute,
+        old.max_turns if max_turns is None else max_turns,
+    )
+    emit(asdict(file.set_rules(tenant, new) if clear or new != old else old), json)
 
 
 def audit(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +18,7 @@ from memstrata.errors import MemstrataError
 from memstrata.server.access import Authenticator
 from memstrata.server.door import Auditor, Door, principal_of, seen_of
 from memstrata.server.files import add_files
+from memstrata.server.keys import Rules, no_rules
 from memstrata.server.problems import HttpError, problem, problem_of
 from memstrata.server.routes import add_verbs
 from memstrata.server.tenants import Tenants
@@ -52,7 +53,7 @@ def create_app(
     root: AsyncMemory,
     authenticators: Sequence[Authenticator],
     *,
-    tenant_settings: Mapping[str, Mapping[str, Any]] | None = None,
+    rules_of: Callable[[str], Rules] = no_rules,
     auditor: Auditor | None = None,
     limits: Limits | None = None,
     upkeep_seconds: float = 300.0,
@@ -63,6 +64,7 @@ def create_app(
     Args:
         root: opened with `worker=True`; its settings are those of every tenant that has none of its own.
         authenticators: asked one after another who calls.
+        rules_of: settings and quotas of a tenant, where they differ from the service's.
         upkeep_seconds: how often every tenant is maintained.
         hsts: tell browsers to come by HTTPS only; for a service behind TLS.
     """
@@ -88,7 +90,7 @@ def create_app(
         max_body_size=limits.body_bytes,
         redirect_slashes=False,
     )
-    app.tenants = Tenants(root, tenant_settings)
+    app.tenants = Tenants(root, rules_of)
     add_verbs(app, app.tenants)
     add_files(app, app.tenants, most_bytes=limits.import_bytes)
     _add_health(app, root)
@@ -97,6 +99,7 @@ def create_app(
         Door,
         authenticators=authenticators,
         requests_a_minute=limits.requests_a_minute,
+        rules=app.tenants.rules,
         auditor=auditor,
         hsts=hsts,
     )

@@ -7,7 +7,7 @@ import logging
 import re
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -16,9 +16,9 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from memstrata.errors import MemstrataError
+from memstrata.errors import MemstrataError, StoreError
 from memstrata.server.access import Authenticator, Principal, Rates, bearer
-from memstrata.server.keys import Access, AccessFile
+from memstrata.server.keys import Access, AccessFile, Rules
 from memstrata.server.problems import HttpError, problem, problem_of
 
 log = logging.getLogger("memstrata.server.requests")
@@ -50,14 +50,19 @@ class Auditor:
             self._task = asyncio.get_running_loop().create_task(self._later())
 
     async def _later(self) -> None:
-        while self._lines:
+        waiting = 0
+        while len(self._lines) > waiting:  # what could not be written waits for the next line
             await asyncio.sleep(AUDIT_SECONDS)
             await self.write()
+            waiting = len(self._lines)
 
     async def write(self) -> None:
         lines, self._lines = self._lines, []
-        if lines:
+        try:
             await asyncio.to_thread(self.file.write_audit, lines)
+        except StoreError as error:
+            log.warning("%d lines of the audit log wait for the next ones: %s", len(lines), type(error).__name__)
+            self._lines = lines + self._lines
 
 
 @dataclass(slots=True)
@@ -81,11 +86,12 @@ class Door:
         *,
         authenticators: Sequence[Authenticator],
         requests_a_minute: int,
+        rules: Callable[[str], Rules],
         auditor: Auditor | None,
         hsts: bool,
     ) -> None:
         self.app, self.authenticators, self.requests_a_minute = app, authenticators, requests_a_minute
-        self.auditor, self.hsts, self.rates = auditor, hsts, Rates()
+        self.rules, self.auditor, self.hsts, self.rates = rules, auditor, hsts, Rates()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -121,17 +127,9 @@ class Door:
             seen.who = await authenticator.check(credential)
             if seen.who is not None:
                 break
-        caller = _address(scope) if seen.who is None else seen.who.credential
-        wait = self.rates.take(caller, self.requests_a_minute)
-        if wait:
-            seconds = max(1, round(wait))
-            raise HttpError(
-                429,
-                "RateLimitError",
-                f"more than {self.requests_a_minute} requests a minute; wait {seconds} s",
-                headers={"Retry-After": str(seconds)},
-                retry_after=seconds,
-            )
+        self._count(_address(scope) if seen.who is None else seen.who.credential, self.requests_a_minute)
+        if seen.who is not None and (most := self.rules(seen.who.tenant).requests_a_minute) is not None:
+            self._count(f"tenant:{seen.who.tenant}", most)
         if seen.who is None:
             raise HttpError(
                 401,
@@ -141,6 +139,19 @@ class Door:
             )
         if headers.get("content-encoding", "identity") != "identity":
             raise HttpError(415, "MediaTypeError", "bodies are taken without Content-Encoding")
+
+    def _count(self, caller: str, most: int) -> None:
+        """Raise a 429 when this caller asked too often."""
+        wait = self.rates.take(caller, most)
+        if wait:
+            seconds = max(1, round(wait))
+            raise HttpError(
+                429,
+                "RateLimitError",
+                f"more than {most} requests a minute; wait {seconds} s",
+                headers={"Retry-After": str(seconds)},
+                retry_after=seconds,
+            )
 
     def _finish_headers(self, headers: MutableHeaders, seen: Seen) -> None:
         headers["X-Request-Id"] = seen.request_id

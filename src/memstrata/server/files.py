@@ -54,6 +54,7 @@ def add_files(app: FastAPI, tenants: Tenants, *, most_bytes: int) -> None:
 
     async def import_(request: Request, into: Annotated[Into, Query()]) -> Response:
         placed = place(request, IMPORT, into.model_dump(exclude_unset=True))
+        await tenants.check_room(principal_of(request).tenant)
         handle, name = tempfile.mkstemp(prefix="memstrata-", suffix=".jsonl")
         try:
             with os.fdopen(handle, "wb") as stream:

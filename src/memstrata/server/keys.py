@@ -16,27 +16,31 @@ import threading
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, get_args
 
 import orjson
 
-from memstrata.errors import ConflictError, InputError, NotFoundError, StoreError, StoreFormatError
+from memstrata.errors import ConflictError, InputError, NotFoundError, SettingsError, StoreError, StoreFormatError
+from memstrata.face.base import OF_THE_STORE
 from memstrata.intake.scope import scope_of
 from memstrata.server.verbs import Right
+from memstrata.settings import load_settings
+from memstrata.store.sqlite import typed_errors
 
 APPLICATION_ID = 0x6D73616B  # "msak"
 SCHEMA_VERSION = 1
 MARK = "ms"
+NOT_OF_A_TENANT = (*OF_THE_STORE, "tenant", "preset", "worker")
 RIGHTS: tuple[Right, ...] = get_args(Right)
 SCHEMA = """
 CREATE TABLE keys (
   id TEXT PRIMARY KEY, tenant TEXT NOT NULL, hash BLOB NOT NULL, rights TEXT NOT NULL, user TEXT, agent TEXT,
   name TEXT NOT NULL, created_at REAL NOT NULL, expires_at REAL, revoked_at REAL
 );
-CREATE TABLE tenants (tenant TEXT PRIMARY KEY, settings TEXT NOT NULL);
+CREATE TABLE tenants (tenant TEXT PRIMARY KEY, rules TEXT NOT NULL);
 CREATE TABLE audit (
   at REAL NOT NULL, tenant TEXT NOT NULL, credential TEXT NOT NULL, verb TEXT NOT NULL, right TEXT NOT NULL,
   subject TEXT NOT NULL, status INTEGER NOT NULL, request TEXT NOT NULL
@@ -67,6 +71,31 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
+class Rules:
+    """What holds for one tenant: `settings` that differ from the service's, and quotas (None: those of the service)."""
+
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    requests_a_minute: int | None = None
+    max_turns: int | None = None
+
+    def check(self) -> None:
+        """Raise SettingsError for settings that cannot be a tenant's own, InputError for quotas below 1."""
+        if ours := [name for name in self.settings if name in NOT_OF_A_TENANT]:
+            raise SettingsError(f"{', '.join(ours)} cannot be set for one tenant: it is the whole service's")
+        load_settings(**self.settings)
+        for name in ("requests_a_minute", "max_turns"):
+            value = getattr(self, name)
+            if value is not None and not (isinstance(value, int) and value >= 1):
+                raise InputError(f"{name} must be a whole number of 1 or more, not {value!r}")
+
+
+def no_rules(tenant: str) -> Rules:
+    """Every tenant is as the service is."""
+    del tenant
+    return Rules()
+
+
+@dataclass(frozen=True, slots=True)
 class Access:
     """One line of the audit log: who called which verb about whose memory, and what came of it. No memory text.
 
@@ -94,17 +123,21 @@ class AccessFile:
         self.path = str(path)
         self._guard = threading.Lock()
         try:
-            if self.path != ":memory:" and not Path(self.path).exists():
+            if not Path(self.path).exists():
                 os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))  # its owner's only
+        except OSError as error:
+            raise StoreError(f"{path} cannot be made: {error.strerror}. Check the folder and its rights.") from error
+        with typed_errors(self.path):
             self._db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=10)
             self._db.row_factory = sqlite3.Row
-            self._prepare()
-        except (sqlite3.Error, OSError) as error:
-            raise StoreError(f"{path} cannot be opened: {error}. Check the folder and its rights.") from error
+            try:
+                self._prepare()
+            except (sqlite3.Error, StoreError):
+                self._db.close()
+                raise
         self._secret = self._service_secret()
 
     def _prepare(self) -> None:
-        self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = FULL")
         self._db.execute("PRAGMA secure_delete = ON")
         self._db.execute("BEGIN IMMEDIATE")
@@ -121,6 +154,8 @@ class AccessFile:
             self._db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         self._db.execute("COMMIT")
+        if version == 0:
+            self._db.execute("PRAGMA journal_mode = WAL")
 
     def _service_secret(self) -> bytes:
         """The key of the hashes in the audit log, made once."""
@@ -134,7 +169,7 @@ class AccessFile:
             self._db.close()
 
     def _run(self, sql: str, params: Iterable[object] = ()) -> list[sqlite3.Row]:
-        with self._guard, closing(self._db.execute(sql, tuple(params))) as cursor:
+        with self._guard, typed_errors(self.path), closing(self._db.execute(sql, tuple(params))) as cursor:
             return cursor.fetchall()
 
     # keys -------------------------------------------------------------------------------------------------------------
@@ -204,15 +239,20 @@ class AccessFile:
 
     # settings of tenants ----------------------------------------------------------------------------------------------
 
-    def settings_of(self, tenant: str) -> dict[str, Any]:
-        rows = self._run("SELECT settings FROM tenants WHERE tenant = ?", (tenant,))
-        return dict(orjson.loads(rows[0]["settings"])) if rows else {}
+    def rules_of(self, tenant: str) -> Rules:
+        """What is set for a tenant."""
+        rows = self._run("SELECT rules FROM tenants WHERE tenant = ?", (tenant,))
+        return Rules(**orjson.loads(rows[0]["rules"])) if rows else Rules()
 
-    def set_settings(self, tenant: str, settings: Mapping[str, Any]) -> None:
+    def set_rules(self, tenant: str, rules: Rules) -> Rules:
+        """Set what holds for a tenant, in place of what was set. Raises SettingsError, InputError, ScopeError."""
+        scope_of(tenant, "-")
+        rules.check()
         self._run(
-            "INSERT INTO tenants VALUES (?, ?) ON CONFLICT (tenant) DO UPDATE SET settings = excluded.settings",
-            (tenant, orjson.dumps(settings).decode()),
+            "INSERT INTO tenants VALUES (?, ?) ON CONFLICT (tenant) DO UPDATE SET rules = excluded.rules",
+            (tenant, orjson.dumps(rules).decode()),
         )
+        return rules
 
     # audit ------------------------------------------------------------------------------------------------------------
 
@@ -234,7 +274,7 @@ class AccessFile:
             )
             for line in lines
         ]
-        with self._guard:
+        with self._guard, typed_errors(self.path):
             self._db.execute("BEGIN IMMEDIATE")
             self._db.executemany("INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
             self._db.execute("COMMIT")

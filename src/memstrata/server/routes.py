@@ -150,6 +150,8 @@ async def call(request: Request, tenants: Tenants, verb: Verb, arguments: Mappin
     """Call a verb of the caller's tenant and answer with its result or its problem."""
     seen, who = seen_of(request), principal_of(request)
     placed = place(request, verb, arguments)
+    if verb.name in ("add", "remember"):
+        await tenants.check_room(who.tenant)
     memory = tenants.memory(who.tenant)
     if verb.name == "ask" and EVENTS in request.headers.get("accept", ""):
         return StreamingResponse(_answer_events(memory.ask(**placed), seen.request_id), media_type=EVENTS)

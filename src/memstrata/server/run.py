@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import socket
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -16,7 +17,8 @@ from memstrata.errors import SettingsError
 from memstrata.server.access import Authenticator, KeyAuthenticator, NoAuthentication
 from memstrata.server.app import Limits, Service, create_app
 from memstrata.server.door import Auditor
-from memstrata.server.keys import RIGHTS, AccessFile
+from memstrata.server.keys import RIGHTS, AccessFile, Rules, no_rules
+from memstrata.server.oidc import JwtAuthenticator, Provider
 
 DRAIN_SECONDS = 30  # how long requests under way may take after SIGTERM
 
@@ -30,6 +32,7 @@ class Options:
     host: str = "127.0.0.1"
     port: int = 8321
     auth: bool = True
+    provider: Provider | None = None
     limits: Limits = field(default_factory=Limits)
     upkeep_seconds: float = 300.0
     hsts: bool = False
@@ -58,18 +61,22 @@ def build(options: Options) -> tuple[Service, str | None]:
     root = AsyncMemory(options.store, **options.settings)
     tenant, first = root.settings.tenant, None
     authenticators: list[Authenticator] = []
-    auditor = None
+    auditor: Auditor | None = None
+    rules_of: Callable[[str], Rules] = no_rules
     if options.auth:
         keys = AccessFile(options.access_path)
         if not keys.keys():
             first, _ = keys.create(tenant, RIGHTS, name="first")
         authenticators.append(KeyAuthenticator(keys))
-        auditor = Auditor(keys)
+        if options.provider is not None:
+            authenticators.append(JwtAuthenticator(options.provider))
+        auditor, rules_of = Auditor(keys), keys.rules_of
     else:
         authenticators.append(NoAuthentication(tenant))
     app = create_app(
         root,
         authenticators,
+        rules_of=rules_of,
         auditor=auditor,
         limits=options.limits,
         upkeep_seconds=options.upkeep_seconds,

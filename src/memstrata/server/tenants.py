@@ -4,27 +4,34 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections import OrderedDict
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from memstrata.async_memory import AsyncMemory
 from memstrata.errors import MemstrataError
+from memstrata.server.keys import Rules, no_rules
+from memstrata.server.problems import HttpError
 from memstrata.store.base import Db
 
 log = logging.getLogger("memstrata.server")
 MOST_OPEN = 2000  # memories kept open; each costs a few kilobytes, their indexes share one budget
+FRESH_SECONDS = 5.0  # how long what is set for a tenant, and its count of turns, are believed
+T = TypeVar("T")
 
 
 class Tenants:
     """One `AsyncMemory` for each tenant, on the store, models and indexes of the one that the service was opened with.
 
-    `settings` gives the settings of a tenant that differ from the service's; `forget` lets them be read again.
+    `rules_of` gives what is set for a tenant; it is asked again every few seconds.
     """
 
-    def __init__(self, root: AsyncMemory, settings: Mapping[str, Mapping[str, Any]] | None = None) -> None:
+    def __init__(self, root: AsyncMemory, rules_of: Callable[[str], Rules] = no_rules) -> None:
         self._root = root
-        self._settings = {} if settings is None else settings
+        self._rules_of = rules_of
+        self._rules: OrderedDict[str, tuple[Rules, float]] = OrderedDict()
+        self._turns: OrderedDict[str, tuple[int, float]] = OrderedDict()
         self._open: OrderedDict[str, AsyncMemory] = OrderedDict()
         self._closing: set[asyncio.Task[None]] = set()
         self._upkeep: asyncio.Task[None] | None = None
@@ -33,17 +40,35 @@ class Tenants:
         """The memory of a tenant. Raises SettingsError where the tenant's own settings cannot be."""
         memory = self._open.get(tenant)
         if memory is None:
-            memory = self._open[tenant] = self._root._for_tenant(tenant, **self._settings.get(tenant, {}))
+            memory = self._open[tenant] = self._root._for_tenant(tenant, **self.rules(tenant).settings)
         self._open.move_to_end(tenant)
         if len(self._open) > MOST_OPEN:
             self._close_later(self._open.popitem(last=False)[1])
         return memory
 
-    def forget(self, tenant: str) -> None:
-        """Open the tenant's memory anew at the next call, with the settings that it has then."""
-        memory = self._open.pop(tenant, None)
-        if memory is not None:
-            self._close_later(memory)
+    def rules(self, tenant: str) -> Rules:
+        """What is set for a tenant; when that changed, its memory is opened anew at the next call."""
+        now = time.monotonic()
+        rules, at = self._rules.get(tenant, (None, 0.0))
+        if rules is None or now - at > FRESH_SECONDS:
+            found = self._rules_of(tenant)
+            if rules is not None and found.settings != rules.settings and tenant in self._open:
+                self._close_later(self._open.pop(tenant))
+            rules = found
+            _keep(self._rules, tenant, (rules, now))
+        return rules
+
+    async def check_room(self, tenant: str) -> None:
+        """Raise a 403 when the tenant has as many turns as it may; counted every few seconds."""
+        most = self.rules(tenant).max_turns
+        if most is None:
+            return
+        count, at = self._turns.get(tenant, (0, 0.0))
+        if not at or time.monotonic() - at > FRESH_SECONDS:
+            count = await self._root._engine.store.read(lambda db: _count_turns(db, tenant))
+            _keep(self._turns, tenant, (count, time.monotonic()))
+        if count >= most:
+            raise HttpError(403, "QuotaError", f"this tenant has its {most} turns; erase or forget, or raise its quota")
 
     def _close_later(self, memory: AsyncMemory) -> None:
         task = asyncio.get_running_loop().create_task(memory.close())
@@ -84,6 +109,18 @@ class Tenants:
         if self._closing:
             await asyncio.wait([*self._closing])
         await self._root.close()
+
+
+def _keep(known: OrderedDict[str, T], tenant: str, value: T) -> None:
+    known[tenant] = value
+    known.move_to_end(tenant)
+    if len(known) > MOST_OPEN:
+        known.popitem(last=False)
+
+
+def _count_turns(db: Db, tenant: str) -> int:
+    row = db.one("SELECT count(*) AS n FROM turns WHERE tenant = ?", (tenant,))
+    return int(row["n"]) if row else 0
 
 
 def all_tenants(db: Db) -> list[str]:

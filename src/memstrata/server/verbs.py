@@ -105,7 +105,7 @@ VERBS: tuple[Verb, ...] = (
     _verb("review", "GET", "/decisions/review", "read", "The gate"),
     _verb("labelled", "GET", "/decisions/labelled", "read", "The gate"),
     _verb("replay_decisions", "POST", "/decisions/replay", "read", "The gate"),
-    _verb("owners", "GET", "/owners", "read", "Looking around"),
+    _verb("owners", "GET", "/owners", "admin", "Looking around"),
     _verb("sessions", "GET", "/sessions", "read", "Looking around"),
     _verb("turns", "GET", "/turns", "read", "Looking around"),
     _verb("pages", "GET", "/pages", "read", "Looking around"),
