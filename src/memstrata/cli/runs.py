@@ -84,13 +84,39 @@ def answer(
 
 def score(
     path: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="Answers as JSON or JSON Lines.")],
+    judge: Annotated[
+        str | None, typer.Option(help="A model that is held against the file's own verdicts (llm_score) instead.")
+    ] = None,
+    base_url: Annotated[str | None, typer.Option(help="Endpoint of openai:NAME.")] = None,
+    sample: Annotated[int | None, typer.Option(min=1, help="Only so many answers for the judge.")] = None,
+    seed: Seed = 0,
     json: Json = False,
 ) -> None:
     """Answers that any program gave, under every definition of the field: {answer, response, category} each."""
-    from memstrata.evaluation.answering import score_file
+    import asyncio
 
-    rows = score_file(path)
-    print_rows(rows if json else _across(rows), json)
+    from memstrata.evaluation.answering import judge_file, score_file
+    from memstrata.llm.registry import create_llm
+
+    if judge is None:
+        rows = score_file(path)
+        print_rows(rows if json else _across(rows), json)
+        return
+
+    async def work() -> dict[str, Any]:
+        grader = create_llm(judge, base_url=base_url)
+        with bar("verdicts") as progress:
+            done = itertools.count(1)
+            tick = lambda: progress("verdicts", next(done), sample or 0)  # noqa: E731
+            try:
+                found = await judge_file(path, grader, count=sample, seed=seed, done=tick)
+            finally:
+                await grader.close()
+        agreed = found.agreement
+        shares = {"judged": found.judged, "given": found.given}
+        return {"judge": grader.name, "n": agreed.n, **shares, "agree": agreed.share, "kappa": agreed.kappa}
+
+    print_rows([asyncio.run(work())], json)
 
 
 def report(
@@ -123,7 +149,8 @@ def row_of(found: Difference, first: str, second: str, *, whole: bool) -> dict[s
     mean, low, high = found.difference.mean, found.difference.low, found.difference.high
     if whole:
         return row | {"difference": mean, "low": low, "high": high, "p": found.p}
-    return row | {"difference": f"{cell(mean)} [{cell(low)}, {cell(high)}]", "p": found.p}
+    p = "<.001" if found.p < 0.001 else cell(found.p)
+    return row | {"difference": f"{cell(mean)} [{cell(low)}, {cell(high)}]", "p": p}
 
 
 def _across(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

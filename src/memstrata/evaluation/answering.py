@@ -60,6 +60,16 @@ class Agreement:
     kappa: float
 
 
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """What a judge says of answers that another judge has graded: the share that each takes for right, and how far they
+    agree."""
+
+    judged: float
+    given: float
+    agreement: Agreement
+
+
 def agreement(one: Sequence[bool], other: Sequence[bool]) -> Agreement:
     """The agreement of two raters, or of one with itself, over the same items. ValueError without any."""
     if not one or len(one) != len(other):
@@ -70,7 +80,7 @@ def agreement(one: Sequence[bool], other: Sequence[bool]) -> Agreement:
     return Agreement(len(one), share, 1.0 if chance == 1.0 else (share - chance) / (1 - chance))
 
 
-def sample(answered: Sequence[Answered], count: int | None, seed: int) -> list[int]:
+def sample(answered: Sequence[object], count: int | None, seed: int) -> list[int]:
     """The numbers of the questions that are answered: all, or `count` of them, the same for the same seed."""
     numbers = range(len(answered))
     return (
@@ -129,9 +139,13 @@ async def judge_run(
 
 async def judged(judge: LLM, asked: Answered, answer: str) -> tuple[bool, dict[str, Any]]:
     """Whether a judge takes an answer for right, and what that cost."""
-    text = f"Question: {asked.question}\nGold answer: {asked.answer}\nAnswer to grade: {answer}"
+    text = f"Question: {asked.question}\n{_graded(asked.answer, answer)}"
     verdict, usage = await _complete(judge, "judge", text, Judgement, JUDGE_TOKENS)
     return verdict.correct, usage
+
+
+def _graded(gold: str | None, answer: str) -> str:
+    return f"Gold answer: {gold}\nAnswer to grade: {answer}"
 
 
 async def answer_rows(
@@ -187,11 +201,8 @@ def score_file(path: Path, metrics: Sequence[str] = DEFAULT_METRICS) -> list[dic
     publish theirs. Raises InputError that names the place.
     """
     schema = Schema(str(path), "answers")
-    lines = path.suffixes[:1] == [".jsonl"]
-    items = list(read_lines(path)) if lines else [(f"[{n}]", each) for n, each in enumerate(_list(schema, path))]
     scored: list[tuple[str, dict[str, float]]] = []
-    for where, data in items:
-        item = schema.of(data, dict, where)
+    for where, item in _items(schema, path):
         category = schema.text(item, "category", where) or "4"
         gold, given = schema.text(item, "answer", where) or "", schema.get(item, "response", str, where)
         scored.append((category, score_answer(given, gold, category, metrics)))
@@ -203,9 +214,41 @@ def score_file(path: Path, metrics: Sequence[str] = DEFAULT_METRICS) -> list[dic
     return [{"category": name, "n": len(values), **_means(values, columns)} for name, values in groups.items()]
 
 
-def _list(schema: Schema, path: Path) -> list[Any]:
-    found: list[Any] = schema.of(read_json(path), list, "the file")
-    return found
+async def judge_file(
+    path: Path, judge: LLM, *, count: int | None = None, seed: int = 0, at_once: int = 4, done: Done = lambda: None
+) -> Verdicts:
+    """Holds a judge against the verdicts that a file of answers has as "llm_score" (1 or 0), on a sample of `count`.
+
+    Questions are shown where the file has them. Raises InputError when it has no verdicts.
+    """
+    schema = Schema(str(path), "answers")
+    graded = [(where, item) for where, item in _items(schema, path) if "llm_score" in item]
+    if not graded:
+        raise InputError(f'{path}: no answer has a verdict ("llm_score")')
+    given: list[bool] = []
+    ours: list[bool] = []
+
+    async def grade(number: int) -> None:
+        where, item = graded[number]
+        gold, answer = schema.text(item, "answer", where), schema.get(item, "response", str, where)
+        question = schema.text(item, "question", where)
+        text = (f"Question: {question}\n" if question else "") + _graded(gold, answer)
+        verdict, _ = await _complete(judge, "judge", text, Judgement, JUDGE_TOKENS)
+        given.append(bool(item["llm_score"]))
+        ours.append(verdict.correct)
+        done()
+
+    await _each(grade, sample(graded, count, seed), at_once)
+    return Verdicts(fmean(ours), fmean(given), agreement(ours, given))
+
+
+def _items(schema: Schema, path: Path) -> list[tuple[str, dict[str, Any]]]:
+    """The answers of a file, each with its place."""
+    if path.suffixes[:1] == [".jsonl"]:
+        items: list[tuple[str, Any]] = list(read_lines(path))
+    else:
+        items = [(f"[{n}]", each) for n, each in enumerate(schema.of(read_json(path), list, "the file"))]
+    return [(where, schema.of(data, dict, where)) for where, data in items]
 
 
 def judge_agreement(folder: RunFolder) -> Agreement | None:

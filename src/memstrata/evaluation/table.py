@@ -38,6 +38,16 @@ BASELINES = (
     System("RAG hybrid", retriever="hybrid"),
 )
 OWN = tuple(System(name, {} if name == "memstrata" else {"preset": name}) for name in PRESETS)
+RECALL: Mapping[str, Any] = {"legs": LEGS, "late_interaction": True, "hops": 2}  # the default's
+FOUND_BY = ("legs", "late_interaction", "hops")
+STEPS = (  # from the published systems to memstrata: is it what is kept, or how it is found?
+    *(System(f"{name}, all legs", {"preset": name, **RECALL}) for name in PRESETS if name != "memstrata"),
+    *(
+        System(f"legs of {name}", {key: given[key] for key in FOUND_BY if key in given})
+        for name, given in PRESETS.items()
+        if name in ("memoryos", "a-mem")
+    ),
+)
 ABLATIONS = (
     System("notes alone", {"warm": False, "legs": tuple(leg for leg in LEGS if leg != "transcript")}),
     System("without cold", {"cold": False}),
@@ -49,7 +59,7 @@ ABLATIONS = (
     System("without the gate", {"policy": "open"}),
     *(System(f"without leg {leg}", {"legs": tuple(each for each in LEGS if each != leg)}) for leg in LEGS),
 )
-SYSTEMS: Mapping[str, System] = {system.name: system for system in (*BASELINES, *OWN, *ABLATIONS)}
+SYSTEMS: Mapping[str, System] = {system.name: system for system in (*BASELINES, *OWN, *STEPS, *ABLATIONS)}
 
 GREEK = {"K": "hot_capacity", "lambda": "forgetting_rate"}  # the papers' letters, where the setting has another name
 SWEEPS: Mapping[str, tuple[float, ...]] = {

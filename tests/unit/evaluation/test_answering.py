@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from memstrata.evaluation.answering import (
     answer_run,
     digest,
     judge_agreement,
+    judge_file,
     judge_run,
     prompt,
     sample,
@@ -119,6 +121,27 @@ def test_a_table_has_the_answers_of_a_model(write: Write, harbour: dict[str, Any
     asked = [[request.text.rpartition("Question:")[2] for request in model.requests] for model in models]
     assert asked[0] == asked[1]  # the same sample
     assert all(line.answer_f1 is not None for line in lines)
+
+
+def test_a_judge_is_held_against_the_verdicts_of_another(tmp_path: Path) -> None:
+    file = tmp_path / "answers.json"
+    answers = [
+        {"answer": "7 May", "response": "May 7", "category": "2", "llm_score": 1},
+        {"answer": "京都", "response": "大阪", "category": "4", "llm_score": 0},
+        {"answer": "狗", "response": "猫", "category": "4", "llm_score": 1, "question": "她养什么?"},
+        {"answer": "tea", "response": "tea", "category": "4"},
+    ]
+    file.write_text(json.dumps(answers, ensure_ascii=False), encoding="utf-8")
+    judge = ScriptedLLM(lambda request: {"correct": "May 7" in request.text})
+    found = asyncio.run(judge_file(file, judge))
+    assert (found.agreement.n, round(found.agreement.share, 3)) == (3, 0.667)
+    assert (round(found.judged, 3), round(found.given, 3)) == (0.333, 0.667)
+    assert sum("Question: 她养什么?" in request.text for request in judge.requests) == 1
+    one = ScriptedLLM(lambda request: {"correct": True})
+    assert asyncio.run(judge_file(file, one, count=2, seed=3)).agreement.n == len(one.requests) == 2
+    file.write_text(json.dumps(answers[-1:]), encoding="utf-8")
+    with pytest.raises(InputError, match="no answer has a verdict"):
+        asyncio.run(judge_file(file, one))
 
 
 def test_agreement_is_kappa() -> None:
