@@ -164,6 +164,18 @@ def test_names_that_cannot_be_taken(monkeypatch: pytest.MonkeyPatch, tmp_path: P
         create_llm(f"local:{tmp_path}/none.gguf")
 
 
+async def test_a_text_of_a_local_model_has_an_end() -> None:
+    from memstrata.llm.local import LONGEST_TEXT, LocalLLM
+
+    free = {**SCHEMA, "properties": {"city": {"type": "string"}}}
+    llm = LocalLLM(str(gguf()), context=1024, threads=1)
+    again = "the cat sat on the mat " * 40
+    completion = await llm.complete(Request("test", f"Go on for ever: {again}", again, "place", free, 600))
+    await llm.close()
+    assert completion.complete
+    assert len(json.loads(completion.text)["city"]) <= LONGEST_TEXT
+
+
 async def test_a_cassette_answers_without_its_model(tmp_path: Path) -> None:
     cassette = tmp_path / "c.jsonl"
     recording = RecordedLLM(cassette, ScriptedLLM([{"city": "Porto"}]))

@@ -104,6 +104,14 @@ def test_notes_are_what_the_model_made_of_the_turns(make_bench: Make) -> None:
     assert receipt["counts"]["llm_calls"] == 1
 
 
+def test_what_a_summary_says_again_and_again_is_kept_once(make_bench: Make) -> None:
+    looped = "Mara moved to Porto. " + "Lena bakes bread in Alfama. " * 20
+    bench = make_bench(llm=ScriptedLLM(at_stage("page", [{"summary": looped, "notes": []}])))
+    tell(bench, TOLD, "one")
+    [page] = bench.rows("SELECT summary FROM pages")
+    assert page["summary"] == "Mara moved to Porto. Lena bakes bread in Alfama."
+
+
 def test_what_is_not_in_the_turns_does_not_pass_the_gate(make_bench: Make) -> None:
     def page(request: Any) -> dict[str, Any]:
         answer = page_answer(request)

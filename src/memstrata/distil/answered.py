@@ -26,6 +26,7 @@ from memstrata.text.measure import clip
 from memstrata.text.names import names
 from memstrata.text.overlap import lcs_precision
 from memstrata.text.patterns import regex
+from memstrata.text.sentences import sentences
 from memstrata.text.tokens import content_words, normalise, numbers, words
 from memstrata.types import Candidate, EventTime, Slot, Turn
 
@@ -95,7 +96,8 @@ def summary_of(answer: PageAnswer, page: Page) -> str | None:
     if not told or sum(word in said for word in told) < SUMMARY_GROUNDED * len(told):
         page.drop("summary")
         return None
-    return clip(answer.summary, SUMMARY_WORDS)
+    said_once = " ".join(dict.fromkeys(sentences(answer.summary)))  # small models say one sentence again and again
+    return clip(said_once, SUMMARY_WORDS)
 
 
 def _cited(note: SmallNote, page: Page) -> list[Turn]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from xllamacpp import Server
 
 CONTEXT = 8192  # tokens of prompt and answer together
+LONGEST_TEXT, MOST_ITEMS = 600, 40  # of an answer: small models fall into loops, and the sampler can end them
 
 
 class LocalLLM:
@@ -103,7 +105,7 @@ class LocalLLM:
                 "cache_prompt": True,
                 "response_format": {
                     "type": "json_schema",
-                    "json_schema": {"name": request.name, "schema": dict(request.schema)},
+                    "json_schema": {"name": request.name, "schema": bounded(request.schema)},
                 },
             }
         )
@@ -115,3 +117,21 @@ class LocalLLM:
         cached = (used.get("prompt_tokens_details") or {}).get("cached_tokens", 0)
         usage = Usage(used.get("prompt_tokens", 0), used.get("completion_tokens", 0), cached, 0.0)
         return Completion(choice["message"]["content"] or "", usage, complete=choice["finish_reason"] != "length")
+
+
+def bounded(schema: Any) -> Any:
+    """A JSON schema with the longest text and the most items of every list in it.
+
+    >>> bounded({"type": "array", "items": {"type": "string"}})
+    {'type': 'array', 'items': {'type': 'string', 'maxLength': 600}, 'maxItems': 40}
+    """
+    if isinstance(schema, list):
+        return [bounded(each) for each in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    found = {name: bounded(value) for name, value in schema.items()}
+    if schema.get("type") == "string" and "enum" not in schema and "const" not in schema:
+        found.setdefault("maxLength", LONGEST_TEXT)
+    if schema.get("type") == "array":
+        found.setdefault("maxItems", MOST_ITEMS)
+    return found
