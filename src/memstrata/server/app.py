@@ -16,6 +16,7 @@ from memstrata._version import __version__
 from memstrata.async_memory import AsyncMemory
 from memstrata.errors import MemstrataError
 from memstrata.server.access import Authenticator
+from memstrata.server.console import add_console
 from memstrata.server.door import Auditor, Door, principal_of, seen_of
 from memstrata.server.files import add_files
 from memstrata.server.keys import Rules, no_rules
@@ -94,6 +95,7 @@ def create_app(
     add_verbs(app, app.tenants)
     add_files(app, app.tenants, most_bytes=limits.import_bytes)
     _add_health(app, root)
+    add_console(app)
     _add_handlers(app)
     app.add_middleware(
         Door,
