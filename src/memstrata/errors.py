@@ -26,6 +26,8 @@ MemstrataError
 ├── SignalError           the gate could not compute a signal; the candidate waits and is tried again
 ├── MissingExtraError     an optional dependency is needed; names the pip command
 ├── LimitError            larger than a documented limit
+├── ServiceError          the service that holds the memory cannot be reached, or its answer cannot be read
+│   └── AccessError       it refuses the credential, or what that has no right to; a rate or a quota
 └── ClosedError           used after close()
 
 The docstring of a class is its message when none is given.
@@ -177,6 +179,20 @@ class MissingExtraError(MemstrataError, ImportError):
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs an extra: pip install 'memstrata[{extra}]'")
         self.extra = extra
+
+
+class ServiceError(MemstrataError):
+    """The service that holds the memory cannot be reached, or its answer cannot be read.
+
+    `status` is that of its answer; `retry_after` the seconds to wait, where it said so.
+    """
+
+    status: int = 502
+    retry_after: float | None = None
+
+
+class AccessError(ServiceError):
+    """The service refuses the credential, or what it has no right to: a key, a rate or a quota."""
 
 
 class ClosedError(MemstrataError):

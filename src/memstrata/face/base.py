@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from memstrata.clock import Clock, SystemClock
 from memstrata.embed import Embedder, create_embedder
@@ -31,6 +31,15 @@ OF_THE_STORE = ("embedder", "llm", "llm_base_url", "llm_profile")  # settings th
 
 class MemoryBase:
     """Opens and closes a store, and knows whose memory a call is about."""
+
+    def __new__(cls, path: str | Path = "memory.db", **settings: Any) -> Self:
+        """The memory at a path; at the address of a service, that service's."""
+        del settings
+        if isinstance(path, str) and path.startswith(("http://", "https://")):
+            from memstrata.remote import RemoteMemory
+
+            return cast("Self", object.__new__(RemoteMemory))
+        return object.__new__(cls)
 
     def __init__(
         self,

@@ -28,13 +28,13 @@ async def export(engine: Engine, target: str | Path | IO[Any], scope: Scope | No
     """
     owners = await engine.store.read(lambda db: _owners(db, engine.settings.tenant, scope))
     counts: Counter[str] = Counter()
-    with _opened(target) as stream:
-        await asyncio.to_thread(_write, stream, to_line(HEADER))
+    with opened(target) as stream:
+        await asyncio.to_thread(write_lines, stream, to_line(HEADER))
         for owner in owners:
             lines = await engine.store.read(lambda db: owner_lines(db, engine.settings.tenant, owner))  # noqa: B023
-            await asyncio.to_thread(_write, stream, b"".join(line for _, line in lines))
+            await asyncio.to_thread(write_lines, stream, b"".join(line for _, line in lines))
             counts.update(kind for kind, _ in lines)
-        await asyncio.to_thread(_write, stream, to_line({"type": "end", "lines": counts.total()}))
+        await asyncio.to_thread(write_lines, stream, to_line({"type": "end", "lines": counts.total()}))
     return dict(counts)
 
 
@@ -66,12 +66,13 @@ def _lines(db: Db, record: Record, tenant: str, owner: str) -> Iterator[bytes]:
         yield record.line(row)
 
 
-def _write(stream: Any, data: bytes) -> None:
+def write_lines(stream: Any, data: bytes) -> None:
+    """Write to a stream of bytes or of text."""
     stream.write(data.decode() if isinstance(stream, io.TextIOBase) else data)
 
 
 @contextlib.contextmanager
-def _opened(target: str | Path | IO[Any]) -> Iterator[IO[Any]]:
+def opened(target: str | Path | IO[Any]) -> Iterator[IO[Any]]:
     """The stream itself, or a file that takes its place when all went well; only its owner may read it."""
     if not isinstance(target, str | Path):
         yield target
