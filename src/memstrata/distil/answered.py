@@ -38,6 +38,7 @@ SUMMARY_WORDS: Final = 80.0
 SUMMARY_GROUNDED: Final = 0.5  # share of a summary's content words that its page has
 ALLOWED: Final = 0.8  # of what the cited turns support, the share that must be text that may be a source
 
+SAID: Final = 0.5  # of a statement's words, the share that a note has which takes its place
 CONTRARY: Final = 0.5  # of a statement's words, the share that a note has from which it could say the contrary
 
 _DAY: Final = regex(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?\b")
@@ -51,6 +52,7 @@ class Page:
     before: Sequence[Turn]
     offline: Sequence[Candidate]
     dropped: dict[str, int] = field(default_factory=dict)
+    filled: int = 0
 
     def drop(self, why: str) -> None:
         self.dropped[why] = self.dropped.get(why, 0) + 1
@@ -77,16 +79,35 @@ def page_of(turns: Sequence[Turn], before: Sequence[Turn], after: Sequence[Turn]
     return Page(turns, before, draft(turns, before=before, after=after, served=served))
 
 
-def candidates_of(answer: PageAnswer, page: Page) -> list[Candidate]:
-    """The candidates of an answer, in its order; what cites no turn that was shown is dropped and counted."""
+def candidates_of(answer: PageAnswer, page: Page, *, fill: bool = False) -> list[Candidate]:
+    """The candidates of an answer, in its order; what cites no turn that was shown is dropped and counted.
+
+    `fill` is for small models, which make one vague note of a page and pass over the rest: a note that only says the
+    summary again is none, and what no note says stays as the offline stage has read it (counted in `page.filled`).
+    """
     found: list[Candidate] = []
+    summary = normalise(answer.summary)
     for note in answer.notes:
         cited = _cited(note, page)
-        if cited:
+        if fill and normalise(note.content) == summary:
+            page.drop("summary_again")
+        elif cited:
             found.append(_candidate(note, cited, page))
         else:
             page.drop("no_evidence")
-    return [*found, *(one for one in page.offline if one.rule is not None)]
+    barred = [one for one in page.offline if one.rule is not None]
+    if not fill:
+        return [*found, *barred]
+    passed_over = [one for one in page.offline if one.rule is None and not any(_says(note, one) for note in found)]
+    page.filled = len(passed_over)
+    return [*found, *passed_over, *barred]
+
+
+def _says(note: Candidate, statement: Candidate) -> bool:
+    """Whether a note that may pass takes the place of what the offline stage made of one of its turns."""
+    if note.rule is not None or set(note.evidence).isdisjoint(statement.evidence):
+        return False
+    return lcs_precision(words(statement.text), words(note.text)) >= SAID
 
 
 def summary_of(answer: PageAnswer, page: Page) -> str | None:

@@ -60,10 +60,11 @@ async def draft_page(
         asked = await ask_model(engine, purpose, page_text(read), {})
     except LLMError as error:
         return Drafts(summarise(turns), read.offline, *without_model(engine, job, error))
-    candidates = candidates_of(asked.answer.value, read)
+    candidates = candidates_of(asked.answer.value, read, fill=engine.llm.profile == "small")
     summary = summary_of(asked.answer.value, read) or summarise(turns)
     dropped = {f"llm_dropped_{why}": count for why, count in read.dropped.items()}
-    return Drafts(summary, candidates, {**asked.counts, **dropped}, asked.versions)
+    filled = {"llm_passed_over": read.filled} if read.filled else {}
+    return Drafts(summary, candidates, {**asked.counts, **dropped, **filled}, asked.versions)
 
 
 def without_model(engine: Engine, job: Job, error: LLMError) -> tuple[dict[str, int], dict[str, str]]:
