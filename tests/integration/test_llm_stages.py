@@ -104,6 +104,27 @@ def test_notes_are_what_the_model_made_of_the_turns(make_bench: Make) -> None:
     assert receipt["counts"]["llm_calls"] == 1
 
 
+def test_what_a_small_model_passes_over_is_read_offline(make_bench: Make) -> None:
+    told = [*TOLD[:3], "我在里斯本的港口博物馆工作。", "週末は兄と海でヨットに乗ります。"]
+    vague = {"content": "Mara talks about her family and her work.", "evidence": [1, 2, 3, 4, 5], "kind": "identity"}
+    moved = {"content": "Mara moved to Porto last May.", "evidence": [1], "kind": "event"}
+    answer = {"summary": vague["content"], "notes": [vague, moved]}
+    found = {}
+    for profile in ("small", "full"):
+        bench = make_bench(llm=ScriptedLLM(at_stage("page", [answer]), profile=profile), policy="open")
+        tell(bench, told, "one")
+        found[profile] = [note.content for note in bench.notes(user_id="mara")]
+        [receipt] = receipts(bench, "page")
+        counts = receipt["counts"]
+        assert (counts.get("llm_passed_over"), counts.get("llm_dropped_summary_again")) == (
+            (4, 1) if profile == "small" else (None, None)
+        )
+    assert not any("Lena" in text for text in found["full"])  # what a larger model leaves out is its judgement
+    small = " ".join(found["small"])
+    assert all(word in small for word in ("Porto", "Lena", "cello", "里斯本", "ヨット"))
+    assert small.count("Porto") == 1  # the model's note took the place of the statement
+
+
 def test_what_a_summary_says_again_and_again_is_kept_once(make_bench: Make) -> None:
     looped = "Mara moved to Porto. " + "Lena bakes bread in Alfama. " * 20
     bench = make_bench(llm=ScriptedLLM(at_stage("page", [{"summary": looped, "notes": []}])))
