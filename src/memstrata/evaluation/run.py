@@ -188,6 +188,12 @@ def shared_embedder(name: str, cache: Path) -> Iterator[CachedEmbedder]:
         asyncio.run(embedder.finish())
 
 
+def _limit(conversation: Conversation) -> int:
+    """The most characters of a message that the memory takes: benchmarks hold answers that their models never ended."""
+    longest = max(len(turn.text) for turn in conversation.turns)
+    return max(longest, load_settings().max_chars)
+
+
 def _recorded(system: System, conversation: Conversation, cache: Path) -> LLM | None:
     """The model of a system's settings; what it answers to a conversation is kept beside the vectors, so that no row of
     a table asks again what another has asked."""
@@ -216,7 +222,8 @@ def _conversation(task: _Task, embedder: CachedEmbedder, cache: Path, bars: Prog
         before = store_bytes(path)
         clock = SetClock(opening_time(conversation)) if options.clock == "said" else None
         llm = _recorded(system, conversation, cache)
-        given = {name: value for name, value in system.settings.items() if name != "llm"}
+        given = {"max_chars": _limit(conversation), **system.settings}
+        given.pop("llm", None)
         with Memory(path, embedder=embedder, clock=clock or SystemClock(), llm=llm, worker=False, **given) as memory:
             run = MemoryRun(memory, conversation, system, clock)
             seconds, answered = _work(run, conversation, task.depth, options.max_tokens, bars, options.contexts)

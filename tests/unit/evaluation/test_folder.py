@@ -118,6 +118,13 @@ def test_what_a_model_answers_is_asked_once_for_all_rows(
     assert asked[2:] == [0, 0]
 
 
+def test_a_message_that_never_ends_is_taken_in(write: Write, harbour: dict[str, Any], tmp_path: Path) -> None:
+    harbour["conversation"]["session_2"][0]["text"] += " \n" * 60_000 + "|"
+    long = load_locomo(write([harbour]))
+    found = run_system(long, System("memstrata"), FAST, RunFolder(tmp_path / "long"), progress=False)
+    assert found.ingest.turns == 5
+
+
 def test_the_opening_of_a_conversation_has_the_questions_on_it(data: Benchmark) -> None:
     part = data.opening(2)
     assert [len(each.turns) for each in part.conversations] == [2, 2]
