@@ -27,6 +27,7 @@ from memstrata.llm.prompts import prompt
 from memstrata.llm.repair import Answer, read_answer
 from memstrata.store.base import Db, Row
 from memstrata.store.rows import dump, insert, to_us
+from memstrata.trace import tell
 from memstrata.types import Scope
 
 log = logging.getLogger("memstrata")
@@ -86,11 +87,16 @@ async def ask_model(engine: Engine, purpose: Purpose, text: str, offered: Mappin
     request = _request(llm, purpose.stage, text)
     completion, seconds = await llm.complete(request)
     row = _row(llm, purpose, engine.now(), completion, seconds)
+    tell("llm_seconds", seconds, stage=purpose.stage)
+    for direction in ("input", "output", "cached"):
+        tell("llm_tokens", row[f"{direction}_tokens"], stage=purpose.stage, direction=direction)
     try:
         answer = _read(engine, completion, purpose.stage, llm)
     except LLMUnreadableError:
         await engine.store.write(lambda db: _insert(db, purpose.scope, {**row, "outcome": "unreadable"}))
+        tell("llm_calls", stage=purpose.stage, outcome="unreadable")
         raise
+    tell("llm_calls", stage=purpose.stage, outcome="read")
     if purpose.job is not None:
         row["answer"] = dump({"value": answer.value.model_dump_json(by_alias=True), "offered": offered})
     await engine.store.write(lambda db: _insert(db, purpose.scope, row))

@@ -19,6 +19,7 @@ from memstrata.server.access import Authenticator, KeyAuthenticator
 from memstrata.server.app import Limits, Service, create_app
 from memstrata.server.door import Auditor
 from memstrata.server.keys import RIGHTS, AccessFile
+from memstrata.server.metrics import Metrics
 from memstrata.server.oidc import JwtAuthenticator, Provider
 from memstrata.server.run import listen
 
@@ -45,7 +46,12 @@ class Serving:
 
 @contextmanager
 def served(
-    folder: Path, *, limits: Limits | None = None, provider: Provider | None = None, **settings: Any
+    folder: Path,
+    *,
+    limits: Limits | None = None,
+    provider: Provider | None = None,
+    metrics: Metrics | None = None,
+    **settings: Any,
 ) -> Iterator[Serving]:
     """Run a service over a new store in `folder`."""
     keys = AccessFile(folder / "keys")
@@ -59,6 +65,7 @@ def served(
         rules_of=keys.rules_of,
         auditor=Auditor(keys),
         limits=limits or Limits(requests_a_minute=10**6),
+        metrics=metrics,
     )
     sock = listen("127.0.0.1", 0)
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=5))

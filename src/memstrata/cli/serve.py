@@ -43,6 +43,8 @@ def serve(
     requests_a_minute: Annotated[int, typer.Option(min=1, help="Requests a minute of one caller.")] = 6000,
     upkeep: Annotated[float, typer.Option(min=1, help="Seconds between the upkeep of all tenants.")] = 300.0,
     hsts: Annotated[bool, typer.Option(help="Tell browsers to come by HTTPS only; for a service behind TLS.")] = False,
+    metrics_port: Annotated[int | None, typer.Option(min=1, max=65535, help="Figures for Prometheus there.")] = None,
+    metrics_host: Annotated[str, typer.Option(help="The address of that port.")] = "127.0.0.1",
     embedder: Embedder = None,
 ) -> None:
     """Serve the memory over HTTP; the first start prints a key once."""
@@ -69,6 +71,8 @@ def serve(
         limits=Limits(body_bytes, import_bytes, requests_a_minute),
         upkeep_seconds=upkeep,
         hsts=hsts,
+        metrics_host=metrics_host,
+        metrics_port=metrics_port,
         settings={} if embedder is None else {"embedder": embedder},
     )
     app, first = run.build(options)

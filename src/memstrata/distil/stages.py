@@ -44,6 +44,7 @@ from memstrata.store.counters import Counters, load_counters, save_counters
 from memstrata.store.kinds import TURN
 from memstrata.store.read import operation_row, served_texts, turns_by_no, turns_of_page
 from memstrata.store.rows import candidate_of, dump, from_us
+from memstrata.trace import span, tell
 from memstrata.types import Candidate, Receipt, Scope, Turn
 
 T = TypeVar("T")
@@ -86,7 +87,8 @@ async def embed_documents(engine: Engine, documents: Sequence[Document]) -> list
     """The vectors of documents of one kind, one call to the embedder for all; of turns, those of their tokens too."""
     texts = [text for document in documents for text in document.dense]
     late = engine.settings.late_interaction and any(document.kind == TURN for document in documents)
-    vectors, tokens = await encode(engine.embedder, texts, late=late)
+    with span("memstrata.embed", texts=len(texts)):
+        vectors, tokens = await encode(engine.embedder, texts, late=late)
     embedded, start = [], 0
     for document in documents:
         end = start + len(document.dense)
@@ -370,9 +372,12 @@ async def plan_and_commit(
             engine, scope, candidates, embedded, sources, occasion, adviser
         )
         try:
-            return await engine.store.write(lambda db: write(db, plan, vectors, notes_changed), durable=durable)  # noqa: B023
+            done = await engine.store.write(lambda db: write(db, plan, vectors, notes_changed), durable=durable)  # noqa: B023
         except Stale:
             continue
+        for decision in plan.decisions:
+            tell("decisions", outcome=decision.outcome)
+        return done
     raise Stale
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from memstrata import trace
 from memstrata.store.base import Db, Row
 from memstrata.store.counters import Counters, load_counters, save_counters
 from memstrata.store.kinds import NOTE, PAGE, TURN
@@ -160,6 +161,8 @@ class Recorder:
     # work -------------------------------------------------------------------------------------------------------------
 
     def enqueue(self, kind: str, payload: Mapping[str, Any], *, agent: str | None = None) -> None:
+        if (parent := trace.parent()) is not None:
+            payload = {**payload, trace.PARENT: parent}
         self.db.run(
             "INSERT INTO jobs (tenant, owner, no, kind, agent, payload, op, state, run_after)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, 'queued', ?)",

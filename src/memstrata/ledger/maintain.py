@@ -23,6 +23,7 @@ from memstrata.store.base import Db, Row
 from memstrata.store.kinds import NOTE
 from memstrata.store.rows import to_us
 from memstrata.tiers.pages import end_session, queue_pages
+from memstrata.trace import tell
 from memstrata.types import Receipt, Scope
 from memstrata.work.worker import Worker
 
@@ -67,6 +68,8 @@ async def maintain(engine: Engine, worker: Worker, now: datetime | str | None) -
     purged = await purge_closed(engine, at - timedelta(days=engine.settings.grace_days))
     folded = await compress_changed(engine)  # last: what faded is not folded, and what upkeep changed is compared
     await finish_pending(engine)
+    for name, count in (("forgotten", forgotten), ("purged", purged), ("folded", folded)):
+        tell(name, count)
     return {
         "sessions": sessions,
         "pages": pages,

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from memstrata.errors import LLMUnavailableError
 from memstrata.llm.base import LLM, Completion, Profile, Request
+from memstrata.trace import span
 
 log = logging.getLogger("memstrata")
 
@@ -58,8 +59,9 @@ class Guard:
             self._probing = self._probing or probes
             started = time.monotonic()
             try:
-                async with asyncio.timeout(self.timeout * TRIES):
-                    completion = await self.llm.complete(request)
+                with span("memstrata.llm", model=self.name, stage=request.stage):
+                    async with asyncio.timeout(self.timeout * TRIES):
+                        completion = await self.llm.complete(request)
             except TimeoutError as error:
                 timeout = LLMUnavailableError(f"{self.name}: no answer within {self.timeout * TRIES:g} s")
                 self._failed(timeout)

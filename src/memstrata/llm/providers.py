@@ -11,6 +11,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from memstrata import trace
 from memstrata.embed.base import require
 from memstrata.errors import ClosedError, LLMRefusedError, LLMUnavailableError, MissingExtraError, SettingsError
 from memstrata.llm.base import Completion, Profile, Request, Usage
@@ -76,6 +77,8 @@ class ProviderLLM:
             request_timeout=self._timeout * (1 + RETRIES),
             cache={"messages": False},
         )
+        if carried := trace.headers():  # the endpoint may go on with the trace
+            settings["extra_headers"] = carried
         try:
             response = await model_request(
                 self._model,

@@ -37,6 +37,7 @@ from memstrata.store.read import (
 )
 from memstrata.store.rows import decoder, dump, from_us
 from memstrata.tiers.weight import weight_at
+from memstrata.trace import span
 from memstrata.types import Evidence, Hit, Kind, Leg, Note, Recall, Scope, Turn
 
 MAX_K = 1000
@@ -170,7 +171,8 @@ async def find(engine: Engine, scope: Scope, ask: Ask) -> Found:
     """The hits of one page, and what they touch. One encoding of the query, one read transaction."""
     settings = engine.settings
     late = settings.late_interaction and "late" in settings.legs
-    vector, tokens = await encode_query(engine.embedder, ask.query, late=late)
+    with span("memstrata.embed", texts=1):
+        vector, tokens = await encode_query(engine.embedder, ask.query, late=late)
     index = engine.index(scope)
     clock = engine.now()
 
@@ -182,7 +184,8 @@ async def find(engine: Engine, scope: Scope, ask: Ask) -> Found:
             ranking = rank(db, index, scope, query, vector, tokens, ask.view, clock, settings)
             return _collect(db, index, scope, ask, ranking, clock)
 
-    return await engine.store.read(read)
+    with span("memstrata.search"):
+        return await engine.store.read(read)
 
 
 async def recall(engine: Engine, scope: Scope, ask: Ask) -> tuple[Recall, Found]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -20,9 +22,13 @@ from memstrata.server.console import add_console
 from memstrata.server.door import Auditor, Door, principal_of, seen_of
 from memstrata.server.files import add_files
 from memstrata.server.keys import Rules, no_rules
+from memstrata.server.metrics import Metrics, jobs_by_state
 from memstrata.server.problems import HttpError, problem, problem_of
 from memstrata.server.routes import add_verbs
 from memstrata.server.tenants import Tenants
+
+log = logging.getLogger("memstrata.server")
+COUNT_SECONDS = 15.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +65,7 @@ def create_app(
     limits: Limits | None = None,
     upkeep_seconds: float = 300.0,
     hsts: bool = False,
+    metrics: Metrics | None = None,
 ) -> Service:
     """The service over a memory's store; the memory is closed with it.
 
@@ -74,9 +81,14 @@ def create_app(
     @asynccontextmanager
     async def lifespan(app: Service) -> AsyncIterator[None]:
         app.tenants.start_upkeep(upkeep_seconds)
+        deaf = None if metrics is None else metrics.listen()
+        counting = None if metrics is None else asyncio.create_task(_count_store(root, metrics))
         try:
             yield
         finally:
+            if deaf is not None and counting is not None:
+                deaf()
+                counting.cancel()
             await app.tenants.close()
             if auditor is not None:
                 await auditor.write()
@@ -89,6 +101,7 @@ def create_app(
         redoc_url=None,
         lifespan=lifespan,
         max_body_size=limits.body_bytes,
+        telemetry={"tracing": False, "metrics": False, "logs": False},  # its spans hold whole query strings
         redirect_slashes=False,
     )
     app.tenants = Tenants(root, rules_of)
@@ -104,8 +117,20 @@ def create_app(
         rules=app.tenants.rules,
         auditor=auditor,
         hsts=hsts,
+        metrics=metrics,
     )
     return app
+
+
+async def _count_store(root: AsyncMemory, metrics: Metrics) -> None:
+    """Count what waits in the store, every few seconds."""
+    while True:
+        try:
+            store = root._engine.store
+            metrics.set_store(await store.read(jobs_by_state), await store.size())
+        except MemstrataError as error:
+            log.warning("the store could not be counted: %s", type(error).__name__)
+        await asyncio.sleep(COUNT_SECONDS)
 
 
 def _add_health(app: Service, root: AsyncMemory) -> None:

@@ -16,10 +16,12 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from memstrata.errors import MemstrataError, StoreError
+from memstrata import trace
+from memstrata.errors import StoreError
 from memstrata.server.access import Authenticator, Principal, Rates, bearer
 from memstrata.server.keys import Access, AccessFile, Rules
-from memstrata.server.problems import HttpError, problem, problem_of
+from memstrata.server.metrics import Metrics
+from memstrata.server.problems import HttpError, problem
 
 log = logging.getLogger("memstrata.server.requests")
 SECURITY_HEADERS = {
@@ -89,9 +91,11 @@ class Door:
         rules: Callable[[str], Rules],
         auditor: Auditor | None,
         hsts: bool,
+        metrics: Metrics | None = None,
     ) -> None:
         self.app, self.authenticators, self.requests_a_minute = app, authenticators, requests_a_minute
         self.rules, self.auditor, self.hsts, self.rates = rules, auditor, hsts, Rates()
+        self.metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -109,16 +113,27 @@ class Door:
                 self._finish_headers(MutableHeaders(scope=message), seen)
             await send(message)
 
+        if self.metrics is not None:
+            self.metrics.begin()
         try:
-            if scope["path"].startswith("/v1/") or scope["path"].startswith("/mcp"):
-                await self._let_in(scope, headers, seen)
-            await self.app(scope, receive, answer)
-        except HttpError as error:
-            await _refusal(error, seen)(scope, receive, answer)
-        except MemstrataError as error:
-            await problem_of(error, request_id=seen.request_id)(scope, receive, answer)
+            with trace.span(
+                f"{scope['method']} memstrata", parent=_traceparent(headers), server=True, request=seen.request_id
+            ) as span:
+                try:
+                    if scope["path"].startswith("/v1/") or scope["path"].startswith("/mcp"):
+                        await self._let_in(scope, headers, seen)
+                    await self.app(scope, receive, answer)
+                except HttpError as error:
+                    await _refusal(error, seen)(scope, receive, answer)
+                if span is not None:
+                    route = getattr(scope.get("route"), "path", "")
+                    span.update_name(f"{scope['method']} {route}")
+                    span.set_attributes({"http.route": route, "http.response.status_code": seen.status})
         finally:
-            await self._tell(scope, seen, time.perf_counter() - started)
+            seconds = time.perf_counter() - started
+            if self.metrics is not None:
+                self.metrics.end(seen.verb, seen.status, seconds)
+            await self._tell(scope, seen, seconds)
 
     async def _let_in(self, scope: Scope, headers: Headers, seen: Seen) -> None:
         """Find out who calls; raise a 401, 415 or 429."""
@@ -198,6 +213,10 @@ def _refusal(error: HttpError, seen: Seen) -> ASGIApp:
     return problem(
         error.status, error.error, error.detail, headers=error.headers, request_id=seen.request_id, **error.details
     )
+
+
+def _traceparent(headers: Headers) -> str | None:
+    return headers.get(trace.PARENT)
 
 
 def _address(scope: Scope) -> str:

@@ -18,6 +18,7 @@ from memstrata.server.access import Authenticator, KeyAuthenticator, NoAuthentic
 from memstrata.server.app import Limits, Service, create_app
 from memstrata.server.door import Auditor
 from memstrata.server.keys import RIGHTS, AccessFile, Rules, no_rules
+from memstrata.server.metrics import Metrics
 from memstrata.server.oidc import JwtAuthenticator, Provider
 
 DRAIN_SECONDS = 30  # how long requests under way may take after SIGTERM
@@ -36,6 +37,8 @@ class Options:
     limits: Limits = field(default_factory=Limits)
     upkeep_seconds: float = 300.0
     hsts: bool = False
+    metrics_host: str = "127.0.0.1"
+    metrics_port: int | None = None
     settings: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -73,6 +76,10 @@ def build(options: Options) -> tuple[Service, str | None]:
         auditor, rules_of = Auditor(keys), keys.rules_of
     else:
         authenticators.append(NoAuthentication(tenant))
+    metrics = None
+    if options.metrics_port is not None:
+        metrics = Metrics()
+        metrics.serve(options.metrics_host, options.metrics_port)
     app = create_app(
         root,
         authenticators,
@@ -81,6 +88,7 @@ def build(options: Options) -> tuple[Service, str | None]:
         limits=options.limits,
         upkeep_seconds=options.upkeep_seconds,
         hsts=options.hsts,
+        metrics=metrics,
     )
     return app, first
 

@@ -23,6 +23,7 @@ import orjson
 
 from memstrata.errors import ClosedError, StoreBusyError, StoreError, StoreFormatError, StoreFullError
 from memstrata.store.base import Db, Row
+from memstrata.trace import carried
 
 T = TypeVar("T")
 Writing = tuple[
@@ -184,7 +185,7 @@ class SqliteStore:
         with self._guard:
             if self._closed:
                 raise ClosedError
-            future = None if brief else self._pool.submit(self._read, work)
+            future = None if brief else self._pool.submit(self._read, carried(work))
         return self._read(work) if future is None else await asyncio.wrap_future(future)
 
     def _read_only(self, work: Callable[[Db], T], db: Db) -> T:
@@ -221,7 +222,7 @@ class SqliteStore:
         with self._guard:
             if self._closed:
                 raise ClosedError
-            self._queue.put((work, future, durable))
+            self._queue.put((carried(work), future, durable))
         # A caller that is cancelled does not withdraw its write: it is on its way to the disk.
         return await asyncio.shield(asyncio.wrap_future(future))
 

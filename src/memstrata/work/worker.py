@@ -22,6 +22,7 @@ from memstrata.journal.jobs import (
     release,
 )
 from memstrata.store.base import Db
+from memstrata.trace import PARENT, span, tell
 from memstrata.types import Turn
 
 log = logging.getLogger("memstrata")
@@ -43,6 +44,8 @@ class Done:
     failed: int = 0
 
     def count(self, kind: str, by: int = 1) -> None:
+        if kind != "failed":
+            tell("jobs", by, kind=kind, outcome="done")
         setattr(self, kind, getattr(self, kind) + by)
 
 
@@ -157,7 +160,8 @@ class Worker:
             if not jobs:
                 return owners
             try:
-                await run_index(engine, jobs, turns)
+                with span("memstrata.index", parent=jobs[0].payload.get(PARENT), turns=len(turns)):
+                    await run_index(engine, jobs, turns)
             except Exception as error:  # noqa: BLE001 - a job that fails is postponed and visible, the worker goes on
                 await self._postpone(jobs, error)
                 done.count("failed", len(jobs))
@@ -218,7 +222,8 @@ class Worker:
             while work is not None and not self._is_over():
                 job = work.job
                 try:
-                    work = await STAGES[job.kind](engine, work, following)
+                    with span(f"memstrata.{job.kind}", parent=job.payload.get(PARENT)):
+                        work = await STAGES[job.kind](engine, work, following)
                 except Exception as error:  # noqa: BLE001 - a job that fails is postponed and visible
                     await self._postpone([job], error)
                     done.count("failed")
@@ -242,6 +247,7 @@ class Worker:
 
     async def _postpone(self, jobs: list[Job], error: Exception) -> None:
         engine, now = self.engine, self.engine.now()
+        tell("jobs", len(jobs), kind=jobs[0].kind, outcome="failed")
         log.warning("job %s of one owner failed, it will be retried: %s", jobs[0].kind, type(error).__name__)
         await engine.store.write(lambda db: postpone(db, jobs, error, now, engine.settings), durable=False)
 
