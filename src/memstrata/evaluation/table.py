@@ -158,7 +158,7 @@ def shown(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             "ctx": row["in_context"],
             "tokens": round(row["tokens"]),
             "ms": round(row["ms"]),
-            **({"calls": row["llm_calls"], "asked": round(row["llm_tokens"])} if asked else {"LLM": 0}),
+            **({"calls": row["llm_calls"], "asked": round(row["llm_tokens"])} if asked else {}),
             "notes": row["notes"],
             "kB": round(row["bytes"] / 1000, 1),
             **({"F1": row["answer_f1"], "abst": row["abstains"]} if answered else {}),
@@ -180,13 +180,20 @@ def under(system: System, settings: Mapping[str, Any]) -> System:
 
 
 def swept(over: Mapping[str, Sequence[float]], base: Mapping[str, Any]) -> list[System]:
-    """A system for each value of each setting, the others as `base` has them."""
+    """A system for each value of each setting, the others as `base` has them.
+
+    K is the window of a session that goes on: its rows have the whole conversation as one session, and contexts of what
+    is recalled and the window.
+    """
     systems = []
     for name, values in over.items():
         setting = GREEK.get(name, name)
+        live = setting == "hot_capacity"
         for value in values:
             number: float = int(value) if float(value).is_integer() and name in ("K", "k") else value
-            systems.append(System(f"{name} = {number:g}", {**base, setting: number}))
+            given = {**base, setting: number}
+            row = System(f"{name} = {number:g}", given, strategy="hybrid" if live else "retrieval", one_session=live)
+            systems.append(row)
     return systems
 
 

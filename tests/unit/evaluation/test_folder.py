@@ -142,6 +142,7 @@ def test_a_sweep_has_a_system_for_each_value() -> None:
     assert [system.name for system in systems] == ["K = 5", "K = 8", "lambda = 0.02"]
     assert systems[0].settings == {"links": False, "hot_capacity": 5}
     assert systems[2].settings == {"links": False, "forgetting_rate": 0.02}
+    assert [each.one_session for each in systems] == [True, True, False]  # K is the window of a session that goes on
 
 
 async def test_cached_vectors_are_those_of_the_model_and_outlive_it(tmp_path: Path) -> None:
