@@ -41,6 +41,8 @@ MOST_TOKENS: Mapping[tuple[str, str], int] = {
     ("notes", "small"): 400,
     ("ask", "full"): 400,
     ("ask", "small"): 200,
+    ("rewrite", "full"): 120,
+    ("rewrite", "small"): 80,
 }
 """Of an answer, by stage and profile."""
 

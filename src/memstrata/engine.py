@@ -24,6 +24,8 @@ from memstrata.types import Scope
 
 if TYPE_CHECKING:
     from memstrata.intake.redact import Redactor
+    from memstrata.llm.nli import NLI
+    from memstrata.rerank.base import Reranker
 
 INDEX_BYTES = 512 * 2**20  # owners' indexes are dropped, oldest first, above this
 
@@ -44,6 +46,8 @@ class Engine:
     policy: Policy
     redactor: Redactor
     llm: Guard | None = None
+    nli: NLI | None = None
+    reranker: Reranker | None = None
     operation_id: Callable[[], str] = new_operation_id
     _indexes: OrderedDict[tuple[str, str], OwnerIndex] = field(default_factory=OrderedDict)
     _guard: threading.Lock = field(default_factory=threading.Lock)

@@ -136,6 +136,14 @@ class EmbedderError(MemstrataError):
     """The embedding model failed; the turns are stored and the work stays queued."""
 
 
+class ModelFileError(MemstrataError):
+    """A model's files cannot be loaded, or the model failed on what it was given."""
+
+
+class RerankerError(MemstrataError):
+    """The reranker gave no scores that can be used; recall goes on in its own order and says so."""
+
+
 class SignalError(MemstrataError):
     """A signal of the gate could not be computed; the candidate waits and is tried again."""
 

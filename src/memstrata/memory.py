@@ -18,8 +18,8 @@ class Memory(SyncIn, SyncModel, SyncOut, SyncNotes, SyncLog, SyncDecisions, Sync
     Args:
         path: the store: a file, created when missing, or ":memory:". `Path` or string. The address of a service
             ("https://...", with `api_key=`) gives the memory that this service keeps: see `memstrata.remote`.
-        embedder, clock, store, llm: other implementations of these seams; an embedder and a language model may also be
-            named. Without a language model everything works offline.
+        embedder, clock, store, llm, nli, reranker: other implementations of these seams; all models may also be named.
+            Without a language model everything works offline.
         settings: see `memstrata.settings.Settings`; arguments go before `MEMSTRATA_*` variables, those before the
             TOML file that `MEMSTRATA_CONFIG` names.
 

@@ -89,6 +89,16 @@ class Settings(BaseSettings):
     late_interaction: bool = Field(
         True, description="Whether the vectors of turns' tokens are stored and compared, where the embedder has them."
     )
+    reranker: str | None = Field(
+        None,
+        description="onnx:FOLDER, sentence-transformers:NAME or api:MODEL: reads the best hits again; None: none does.",
+    )
+    reranker_url: str | None = Field(None, description="Endpoint of reranker='api:MODEL'.")
+    reranked: int = Field(40, ge=1, le=200, description="How many of the best hits a reranker reads.")
+    rewrite: bool = Field(
+        False,
+        description="Whether the language model adds words to what is looked for: one call a recall.",
+    )
     model_size: Literal["small", "medium", "large"] = Field(
         "medium", description="The model that reads contexts: 15, 20 or 30 recalled memories go into one."
     )
@@ -110,6 +120,10 @@ class Settings(BaseSettings):
     )
     llm_profile: Literal["full", "small"] | None = Field(
         None, description="How much the model is asked at once; None: small for local models, else full."
+    )
+    nli: str | None = Field(
+        None,
+        description="onnx:FOLDER: a model that is asked first whether statements contradict each other; None: none is.",
     )
     llm_fallback: Literal["retry", "offline"] = Field(
         "retry",

@@ -383,6 +383,7 @@ class Recall:
     query: str
     hits: tuple[Hit, ...]
     cursor: str | None = None
+    without: tuple[str, ...] = ()  # what should have been asked and could not be: a reranker, a model; and why
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)

@@ -16,7 +16,9 @@ from memstrata.types import Candidate, Scope
 
 if TYPE_CHECKING:
     from memstrata.calls import Asked
-    from memstrata.distil.counsel import Counsel
+    from memstrata.distil.counsel import Counsel, Rival
+
+CONTRADICTS = 0.5  # chance of a contradiction from which the language model is asked about a pair
 
 
 @dataclass(slots=True)
@@ -64,7 +66,7 @@ class Adviser:
         from memstrata.distil.counsel import Offer, counsel_of, offer_of
 
         if self._asked is None:
-            offer = offer_of(plan, candidates, known)
+            offer = offer_of(plan, candidates, known, await self._rivals(plan, candidates, known))
             if offer is None or (self.short and not offer.pairs):
                 return None
             purpose = Purpose("notes", self.scope, self.operation, self.job, self.page)
@@ -75,6 +77,22 @@ class Adviser:
                 return None
         self._counsel = counsel_of(self._asked.answer.value, Offer.of(self._asked.offered))
         return self._counsel
+
+    async def _rivals(self, plan: Plan, candidates: Sequence[Candidate], known: Known) -> list[Rival]:
+        """The pairs that may contradict each other. Those without a slot go past the inference model, if one is set.
+
+        Raises ModelFileError when that model fails: the job is tried again.
+        """
+        from memstrata.distil.counsel import rivals_of
+
+        found = rivals_of(plan, candidates, known)
+        if self.engine.nli is None:
+            return found
+        asked = [each for each in found if not each.is_planned]
+        pairs = [(each.note.content, candidates[each.n].content) for each in asked]
+        said = zip(asked, await self.engine.nli.judge(pairs), strict=True)
+        apart = {each.n for each, inference in said if inference.contradiction < CONTRADICTS}
+        return [each for each in found if each.is_planned or each.n not in apart]
 
 
 def added(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:

@@ -41,6 +41,15 @@ _OCCASIONS: Final = ("event", "ephemeral")
 
 
 @dataclass(frozen=True, slots=True)
+class Rival:
+    """A note that the n-th candidate may contradict; `is_planned`: by its slot, so that it is superseded already."""
+
+    n: int
+    note: Note
+    is_planned: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Offer:
     """What stands behind the aliases of a request: places of candidates, ids of notes, and pairs of both."""
 
@@ -195,11 +204,27 @@ def counsel_of(answer: NotesAnswer, offer: Offer) -> Counsel:
     return Counsel(links, evolved, rulings, dropped)
 
 
-def offer_of(plan: Plan, candidates: Sequence[Candidate], known: Known) -> Offer | None:
-    """What to ask about the notes that a plan made; None when there is nothing that they could belong to."""
+def rivals_of(plan: Plan, candidates: Sequence[Candidate], known: Known) -> list[Rival]:
+    """For each note that a plan made the one that it may contradict, where there is one."""
+    found: list[Rival] = []
+    for n, note_id in plan.made.items():
+        note = plan.notes[note_id]
+        around = [each for each in known.neighbours[n] if each.note.state == "current"]
+        if note.state == "current" and (rival := _rival(n, note, candidates[n], around, plan)) is not None:
+            found.append(rival)
+    return found
+
+
+def offer_of(
+    plan: Plan, candidates: Sequence[Candidate], known: Known, rivals: Sequence[Rival] | None = None
+) -> Offer | None:
+    """What to ask about the notes that a plan made; None when there is nothing that they could belong to.
+
+    `rivals`: the pairs that are offered as perhaps contradicting each other; None: all that `rivals_of` finds.
+    """
     made = {n: plan.notes[note_id] for n, note_id in plan.made.items() if plan.notes[note_id].state == "current"}
     around = {n: [each for each in known.neighbours[n] if each.note.state == "current"] for n in made}
-    pairs = [(n, rival) for n in made if (rival := _rival(made[n], candidates[n], around[n], plan)) is not None]
+    pairs = [(each.n, each.note.id) for each in (rivals_of(plan, candidates, known) if rivals is None else rivals)]
     chosen = {each.note.id: each.note for n, rival in pairs for each in around[n] if each.note.id == rival}
     for rank in range(NEAREST):  # the nearest of every note first
         for near in around.values():
@@ -222,14 +247,13 @@ def offer_of(plan: Plan, candidates: Sequence[Candidate], known: Known) -> Offer
     return Offer(new, old, named, "\n".join(lines))
 
 
-def _rival(note: Note, candidate: Candidate, around: Sequence[Neighbour], plan: Plan) -> str | None:
+def _rival(n: int, note: Note, candidate: Candidate, around: Sequence[Neighbour], plan: Plan) -> Rival | None:
     """The note that a new one may contradict: the one that it supersedes as planned, else one about the same thing."""
     ended = {each.id for each in plan.updated.values() if each.superseded_by == note.id}
-    found = next((each.note.id for each in around if each.note.id in ended), None)
-    if found is not None or ended:
-        return found
+    if ended:
+        return next((Rival(n, each.note, is_planned=True) for each in around if each.note.id in ended), None)
     near = (each.note for each in around if each.similarity >= NEAR and same_thing(candidate, each.note))
-    return next((each.id for each in near if plan.latest(each).state == "current"), None)
+    return next((Rival(n, each, is_planned=False) for each in near if plan.latest(each).state == "current"), None)
 
 
 def same_thing(candidate: Candidate, note: Note) -> bool:

@@ -17,6 +17,8 @@ from memstrata.intake.redact import Redactor
 from memstrata.intake.scope import scope_of
 from memstrata.llm import LLM, create_llm
 from memstrata.llm.guard import Guard
+from memstrata.llm.nli import NLI, create_nli
+from memstrata.rerank import Reranker, create_reranker
 from memstrata.settings import Settings, load_settings
 from memstrata.store.base import Store
 from memstrata.store.sqlite import SqliteStore
@@ -26,7 +28,15 @@ from memstrata.types import (
 )
 from memstrata.work.worker import Worker
 
-OF_THE_STORE = ("embedder", "llm", "llm_base_url", "llm_profile")  # settings that all tenants of a store share
+OF_THE_STORE = (
+    "embedder",
+    "llm",
+    "llm_base_url",
+    "llm_profile",
+    "nli",
+    "reranker",
+    "reranker_url",
+)  # settings that all tenants of a store share
 
 
 class MemoryBase:
@@ -49,12 +59,18 @@ class MemoryBase:
         clock: Clock | None = None,
         store: Store | None = None,
         llm: str | LLM | None = None,
+        nli: str | NLI | None = None,
+        reranker: str | Reranker | None = None,
         **settings: Any,
     ) -> None:
         if isinstance(embedder, str):
             settings["embedder"] = embedder
         if isinstance(llm, str):
             settings["llm"] = llm
+        if isinstance(nli, str):
+            settings["nli"] = nli
+        if isinstance(reranker, str):
+            settings["reranker"] = reranker
         loaded = load_settings(**settings)
         made = create_embedder(loaded.embedder if embedder is None else embedder)
         self._engine = Engine(
@@ -65,6 +81,8 @@ class MemoryBase:
             policy=load_policy(loaded.policy),
             redactor=Redactor(loaded.redact, loaded.redact_patterns),
             llm=_guarded(loaded.llm if llm is None else llm, loaded),
+            nli=_nli(loaded.nli if nli is None else nli),
+            reranker=_reranker(loaded.reranker if reranker is None else reranker, loaded),
         )
         self._worker = Worker(self._engine)
         self._touches = TouchBuffer(self._engine)
@@ -114,8 +132,9 @@ class MemoryBase:
             if not self._shares:
                 closing.push_async_callback(self._engine.embedder.close)
                 closing.push_async_callback(self._engine.store.close)
-                if self._engine.llm is not None:
-                    closing.push_async_callback(self._engine.llm.close)
+                for model in (self._engine.llm, self._engine.reranker):
+                    if model is not None:
+                        closing.push_async_callback(model.close)
             closing.push_async_callback(self._worker.stop)
             await self._touches.drain()
 
@@ -137,3 +156,13 @@ def _guarded(llm: str | LLM | None, settings: Settings) -> Guard | None:
     if isinstance(llm, str):
         llm = create_llm(llm, base_url=settings.llm_base_url, profile=settings.llm_profile, timeout=timeout)
     return Guard(llm, settings.llm_concurrency, timeout)
+
+
+def _reranker(reranker: str | Reranker | None, settings: Settings) -> Reranker | None:
+    """The reranker, if one is set."""
+    return create_reranker(reranker, url=settings.reranker_url) if isinstance(reranker, str) else reranker
+
+
+def _nli(nli: str | NLI | None) -> NLI | None:
+    """The model for inference, if one is set."""
+    return create_nli(nli) if isinstance(nli, str) else nli

@@ -8,7 +8,7 @@ from typing import Any
 
 from memstrata.face.base import MemoryBase
 from memstrata.intake.arguments import flag, words
-from memstrata.recall import context, profile, recall
+from memstrata.recall import context, find, profile, recall
 from memstrata.recall.recall import Found
 from memstrata.tiers.touch import Touch
 from memstrata.types import (
@@ -82,7 +82,7 @@ class MemoryOut(MemoryBase):
         flag(touch, "touch")
         used = None if used is None else words(used, "used", limit=recall.MAX_K)
         await self._worker.index_now(scope.owner)
-        result, found = await recall.recall(self._engine, scope, ask)
+        result, found = await find.recall(self._engine, scope, ask)
         if touch:
             self._touch(scope, found, used)
         return result

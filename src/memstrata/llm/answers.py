@@ -200,6 +200,12 @@ class AskAnswer(_Answer):
     citations: Texts = []
 
 
+class RewriteAnswer(_Answer):
+    """Words that are looked for beside those of a query."""
+
+    words: Texts = []
+
+
 PageAnswer = FullPage | SmallPage
 NotesAnswer = FullNotes | SmallNotes
 SHAPES: dict[tuple[str, Profile], type[BaseModel]] = {
@@ -209,6 +215,8 @@ SHAPES: dict[tuple[str, Profile], type[BaseModel]] = {
     ("notes", "small"): SmallNotes,
     ("ask", "full"): AskAnswer,
     ("ask", "small"): AskAnswer,
+    ("rewrite", "full"): RewriteAnswer,
+    ("rewrite", "small"): RewriteAnswer,
 }
 
 

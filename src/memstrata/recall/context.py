@@ -17,6 +17,7 @@ from typing import TypeVar
 from memstrata.engine import Engine
 from memstrata.errors import InputError
 from memstrata.intake.times import parse_time, zone
+from memstrata.recall.find import find
 from memstrata.recall.material import (
     Material,
     PageText,
@@ -29,7 +30,7 @@ from memstrata.recall.material import (
     transcript,
     turns_in_session,
 )
-from memstrata.recall.recall import Found, clean_query, find, make_ask
+from memstrata.recall.recall import Found, clean_query, make_ask
 from memstrata.recall.render import Frame, context_id, hit_line, turn_line, words_of
 from memstrata.recall.tokens import count_tokens, load_tokenizer
 from memstrata.store.base import Db
@@ -80,7 +81,7 @@ async def make_context(
         return context, None
     served = [hit for hit in context.citations.values() if hit.kind != "page"]
     pages = await engine.store.read(lambda db: pages_of_places(db, scope, _places(served)))
-    return context, Found(tuple(served), tuple(hit.note.no for hit in served if hit.note is not None), pages, None)
+    return context, Found(tuple(served), (pages,), None)
 
 
 def _asked_at(engine: Engine, now: datetime | str | None, tz: str | None) -> datetime:

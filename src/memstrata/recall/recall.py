@@ -38,7 +38,7 @@ from memstrata.store.read import (
 from memstrata.store.rows import decoder, dump, from_us
 from memstrata.tiers.weight import weight_at
 from memstrata.trace import span
-from memstrata.types import Evidence, Hit, Kind, Leg, Note, Recall, Scope, Turn
+from memstrata.types import Evidence, Hit, Kind, Leg, Note, Scope, Turn
 
 MAX_K = 1000
 MAX_QUERY = 20_000  # characters
@@ -60,16 +60,35 @@ class Ask:
     offset: int
     now: datetime
     digest: str
+    more_words: str = ""  # that a model added to the query
+
+    @property
+    def searched(self) -> str:
+        """What is looked for."""
+        return f"{self.query} {self.more_words}".rstrip()
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Hits, the numbers of the notes and pages that they are, and where the next page of hits begins."""
+    """Hits, the warm pages that they stand on (hit by hit, or all together), and where the next page of hits begins.
+
+    `without` names what should have been asked and could not be, and why.
+    """
 
     hits: tuple[Hit, ...]
-    notes: tuple[int, ...]
-    pages: tuple[int, ...]
+    warm: tuple[tuple[int, ...], ...]
     next_offset: int | None
+    without: tuple[str, ...] = ()
+
+    @property
+    def notes(self) -> tuple[int, ...]:
+        """The numbers of the notes among the hits."""
+        return tuple(hit.note.no for hit in self.hits if hit.note is not None)
+
+    @property
+    def pages(self) -> tuple[int, ...]:
+        """The pages that these hits warm, each once however many hits stand on it."""
+        return tuple(dict.fromkeys(page for pages in self.warm for page in pages))
 
 
 def make_ask(
@@ -167,12 +186,12 @@ def cursor_of(offset: int | None, digest: str) -> str | None:
     return base64.urlsafe_b64encode(json.dumps({"o": offset, "d": digest}).encode()).decode()
 
 
-async def find(engine: Engine, scope: Scope, ask: Ask) -> Found:
-    """The hits of one page, and what they touch. One encoding of the query, one read transaction."""
+async def look(engine: Engine, scope: Scope, ask: Ask) -> Found:
+    """The hits of one page in recall's own order. One encoding of the query, one read transaction."""
     settings = engine.settings
     late = settings.late_interaction and "late" in settings.legs
     with span("memstrata.embed", texts=1):
-        vector, tokens = await encode_query(engine.embedder, ask.query, late=late)
+        vector, tokens = await encode_query(engine.embedder, ask.searched, late=late)
     index = engine.index(scope)
     clock = engine.now()
 
@@ -180,17 +199,12 @@ async def find(engine: Engine, scope: Scope, ask: Ask) -> Found:
         engine.check_model(db)
         with index.lock:
             index.refresh(db)
-            query = understand(ask.query, [name for name, _ in index.speakers.items()], ask.now)
+            query = understand(ask.searched, [name for name, _ in index.speakers.items()], ask.now)
             ranking = rank(db, index, scope, query, vector, tokens, ask.view, clock, settings)
             return _collect(db, index, scope, ask, ranking, clock)
 
     with span("memstrata.search"):
         return await engine.store.read(read)
-
-
-async def recall(engine: Engine, scope: Scope, ask: Ask) -> tuple[Recall, Found]:
-    found = await find(engine, scope, ask)
-    return Recall(ask.query, found.hits, cursor_of(found.next_offset, ask.digest)), found
 
 
 def _collect(db: Db, index: OwnerIndex, scope: Scope, ask: Ask, ranking: Ranking, clock: datetime) -> Found:
@@ -210,18 +224,19 @@ def _collect(db: Db, index: OwnerIndex, scope: Scope, ask: Ask, ranking: Ranking
         {no: _weight(index, unit, clock) for no, unit in notes.items()},
         index.id_of_note,
     )
-    hits = []
-    pages: list[int] = []
+    hits: list[Hit] = []
+    warm: list[tuple[int, ...]] = []
     for unit in units:
         no = refs[unit]
         if meta["kind"][unit] == NOTE:
             more = len(standing.get(no, ())) - len(shown[no])
             hits.append(_note_hit(index, ranking, unit, records[no], more))
-            pages.extend(int(meta["page"][turn]) for turn in index.turns_of_note.get(unit, ()))
+            pages = [int(meta["page"][turn]) for turn in index.turns_of_note.get(unit, ())]
         else:
             hits.append(_turn_hit(index, ranking, unit, evidence[no]))
-            pages.append(int(meta["page"][unit]))
-    return Found(tuple(hits), tuple(notes), _warm(index, pages), next_offset)
+            pages = [int(meta["page"][unit])]
+        warm.append(_warm(index, pages))
+    return Found(tuple(hits), tuple(warm), next_offset)
 
 
 def _choose(db: Db, index: OwnerIndex, key: Key, ask: Ask, ranking: Ranking) -> tuple[list[int], int | None]:
@@ -266,7 +281,7 @@ def _weight(index: OwnerIndex, unit: int, clock: datetime) -> float:
 
 
 def _warm(index: OwnerIndex, pages: Sequence[int]) -> tuple[int, ...]:
-    """The pages that a recall warms, each once however many hits stand on it. A distilled page has no heat to raise."""
+    """The pages that a hit warms, each once. A distilled page has no heat to raise."""
     state = index.meta["state"]
     distinct = dict.fromkeys(page for page in pages if page)
     return tuple(page for page in distinct if (unit := index.unit(PAGE, page)) is None or state[unit] == 0)
