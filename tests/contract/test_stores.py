@@ -14,7 +14,7 @@ import pytest
 import pytest_asyncio
 
 from memstrata.errors import ClosedError, StoreBusyError, StoreError, StoreFormatError
-from memstrata.store import sqlite
+from memstrata.store import group, sqlite
 from memstrata.store.base import Db, Store
 from memstrata.store.sqlite import SqliteStore
 
@@ -364,7 +364,7 @@ async def test_waiting_writes_share_a_commit(tmp_path: Path) -> None:
     release.set()
     await asyncio.gather(waiting, *tasks)
     await store.close()
-    assert statements.count("COMMIT") <= 1 + -(-100 // sqlite.GROUP)
+    assert statements.count("COMMIT") <= 1 + -(-100 // group.GROUP)
 
 
 async def test_a_slow_writer_blocks_no_reader_of_a_file(tmp_path: Path) -> None:

@@ -10,29 +10,25 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-import queue
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import orjson
 
 from memstrata.errors import ClosedError, StoreBusyError, StoreError, StoreFormatError, StoreFullError
 from memstrata.store.base import Db, Row
+from memstrata.store.group import GroupWriter, Outcome, Writing, settle
 from memstrata.trace import carried
 
 T = TypeVar("T")
-Writing = tuple[
-    Callable[[Db], Any], Future[Any], bool
-]  # what to do, where the result goes, whether to wait for the disk
 SCHEMA_VERSION = 1
 APPLICATION_ID = 0x6D737472  # "mstr": tells our files from other SQLite databases
 BUSY_SECONDS = 30.0
-GROUP = 64  # at most so many callers share one commit
 READERS = 4
 SCRUB_WAIT_MS = 2000  # how long a scrub waits for readers of old pages
 # A write that the system refused for another reason than ENOSPC: a quota, a limit on the size of files.
@@ -145,9 +141,7 @@ class SqliteStore:
             except (sqlite3.Error, StoreError):
                 self._writer.close()
                 raise
-        self._queue: queue.SimpleQueue[Writing | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._write_loop, name="memstrata-writer", daemon=True)
-        self._thread.start()
+        self._writing = GroupWriter(self._commit)
         # Shared-cache readers would meet table locks, so an in-memory store reads through its writer.
         self._pool = None if self._in_memory else ThreadPoolExecutor(READERS, thread_name_prefix="memstrata-reader")
 
@@ -181,7 +175,7 @@ class SqliteStore:
 
     async def read(self, work: Callable[[Db], T], *, brief: bool = False) -> T:
         if self._pool is None:
-            return await self._submit(lambda db: self._read_only(work, db), durable=False)
+            return await self._writing.submit(lambda db: self._read_only(work, db), durable=False)
         with self._guard:
             if self._closed:
                 raise ClosedError
@@ -215,38 +209,12 @@ class SqliteStore:
     # writing ----------------------------------------------------------------------------------------------------------
 
     async def write(self, work: Callable[[Db], T], *, durable: bool = True) -> T:
-        return await self._submit(work, durable)
-
-    async def _submit(self, work: Callable[[Db], T], durable: bool) -> T:
-        future: Future[T] = Future()
-        with self._guard:
-            if self._closed:
-                raise ClosedError
-            self._queue.put((carried(work), future, durable))
-        # A caller that is cancelled does not withdraw its write: it is on its way to the disk.
-        return await asyncio.shield(asyncio.wrap_future(future))
-
-    def _write_loop(self) -> None:
-        while (first := self._queue.get()) is not None:
-            batch = [first]
-            stop = False
-            while len(batch) < GROUP:
-                try:
-                    item = self._queue.get_nowait()
-                except queue.Empty:
-                    break
-                if item is None:
-                    stop = True
-                    break
-                batch.append(item)
-            self._commit(batch)
-            if stop:
-                return
+        return await self._writing.submit(work, durable)
 
     def _commit(self, batch: list[Writing]) -> None:
         """Run a batch in one transaction; every future gets its own result or error after the commit."""
         connection, db = self._writer, SqliteDb(self._writer)
-        done: list[tuple[Future[Any], Any, BaseException | None]] = []
+        done: list[Outcome] = []
         try:
             with typed_errors(self.path):
                 self._sync(any(durable for _, _, durable in batch))
@@ -274,11 +242,7 @@ class SqliteStore:
             for _, future, _ in batch:
                 future.set_exception(error)
             return
-        for future, result, failure in done:
-            if failure is None:
-                future.set_result(result)
-            else:
-                future.set_exception(failure)
+        settle(done)
 
     def _sync(self, durable: bool) -> None:
         """Whether the next commit waits for the disk. One that does brings all before it to the disk too."""
@@ -327,8 +291,7 @@ class SqliteStore:
             if self._closed:
                 return
             self._closed = True
-            self._queue.put(None)
-        await asyncio.to_thread(self._thread.join)
+        await self._writing.close()
         if self._pool is not None:
             await asyncio.to_thread(self._pool.shutdown)
         for connection in [*self._readers, self._writer]:
