@@ -14,11 +14,22 @@ import typer
 
 from memstrata.cli.common import emit, stderr
 from memstrata.cli.options import Embedder, Json
-from memstrata.cli.runs import Seed, print_rows, row_of
+from memstrata.cli.runs import (
+    BaseUrl,
+    Judge,
+    Sample,
+    Seed,
+    across,
+    answers_of,
+    print_agreement,
+    print_rows,
+    row_of,
+)
 from memstrata.errors import InputError
 
 if TYPE_CHECKING:
     from memstrata.evaluation.benchmark import Benchmark
+    from memstrata.evaluation.folder import RunFolder
     from memstrata.evaluation.options import Options
     from memstrata.evaluation.run import Evaluation
 
@@ -76,12 +87,20 @@ def benchmark_command(name: str) -> Callable[..., None]:
         clock: Clock = "now",
         max_tokens: Tokens = 2500,
         contexts: Contexts = False,
+        llm: Annotated[str | None, typer.Option(help="A model that answers the questions from their contexts.")] = None,
+        judge: Judge = None,
+        base_url: BaseUrl = None,
+        sample: Sample = None,
+        seed: Seed = 0,
         embedder: Embedder = None,
         json: Json = False,
     ) -> None:
+        if judge is not None and llm is None:
+            raise typer.BadParameter("a judge grades the answers of --llm", param_hint="--judge")
         load: Loader = getattr(import_module(f"memstrata.evaluation.{module}"), loader)
-        options = _options(cache, jobs, keep, clock, max_tokens, embedder, contexts)
-        _benchmark(_part(load(path), limit, turns), out, options, _settings(preset, settings), json)
+        options = _options(cache, jobs, keep, clock, max_tokens, embedder, contexts or llm is not None)
+        answering = None if llm is None else (lambda folder: answers_of(folder, llm, judge, base_url, sample, seed))
+        _benchmark(_part(load(path), limit, turns), out, options, _settings(preset, settings), answering, json)
 
     command.__name__, command.__doc__ = name, shown
     return command
@@ -99,7 +118,7 @@ def table(
     clock: Clock = "said",
     max_tokens: Tokens = 2500,
     llm: Annotated[str | None, typer.Option(help="A model that answers a sample of the questions.")] = None,
-    base_url: Annotated[str | None, typer.Option(help="Endpoint of openai:NAME.")] = None,
+    base_url: BaseUrl = None,
     sample: Annotated[int, typer.Option(min=1, help="Questions that it answers.")] = 100,
     seed: Seed = 0,
     embedder: Embedder = None,
@@ -255,8 +274,15 @@ def _part(data: Benchmark, limit: int | None, turns: int | None) -> Benchmark:
     return data if turns is None else data.opening(turns)
 
 
-def _benchmark(data: Benchmark, out: Path | None, options: Options, settings: Mapping[str, Any], json: bool) -> None:
-    """Run one benchmark under some settings and print its figures."""
+def _benchmark(
+    data: Benchmark,
+    out: Path | None,
+    options: Options,
+    settings: Mapping[str, Any],
+    answering: Callable[[RunFolder], list[dict[str, Any]]] | None,
+    json: bool,
+) -> None:
+    """Run one benchmark under some settings, have it answered, and print its figures."""
     from rich.console import Console
 
     from memstrata.evaluation.folder import RunFolder
@@ -265,18 +291,17 @@ def _benchmark(data: Benchmark, out: Path | None, options: Options, settings: Ma
     from memstrata.evaluation.systems import System
 
     name = ", ".join(f"{key}={value}" for key, value in settings.items()) or "memstrata"
-    with _folder(out) as folder:
-        result: Evaluation = run_system(
-            data,
-            System(name, settings),
-            options,
-            RunFolder(folder),
-            progress=stderr().is_terminal,
-        )
+    with _folder(out) as path:
+        folder = RunFolder(path)
+        result: Evaluation = run_system(data, System(name, settings), options, folder, progress=stderr().is_terminal)
+        answers = {} if answering is None else {"answers": answering(folder)}
         if json:
-            emit(to_json(result), json)
+            emit(to_json(result) | answers, json)
         else:
             print_report(result, Console(highlight=False))
+            if answers:
+                print_rows(across(answers["answers"]), json)
+        print_agreement(folder)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from memstrata.cli.options import Json
 
 if TYPE_CHECKING:
     from memstrata.evaluation.compare import Difference
+    from memstrata.evaluation.folder import RunFolder
 
 Seed = Annotated[int, typer.Option(help="Of the resampling and of samples.")]
 Runs = Annotated[list[Path], typer.Argument(exists=True, file_okay=False, help="Run folders.")]
@@ -38,25 +39,45 @@ def compare(
     print_rows([row_of(each, first.name, second.name, whole=False) for each in found], json)
 
 
+Llm = Annotated[str, typer.Option(help="openai:NAME, anthropic:NAME, local:PATH.gguf, ...")]
+Judge = Annotated[str | None, typer.Option(help="The model that grades the answers, twice.")]
+BaseUrl = Annotated[str | None, typer.Option(help="Endpoint of openai:NAME.")]
+Sample = Annotated[int | None, typer.Option(min=1, help="Only so many questions, the same for a seed.")]
+
+
 def answer(
     run: Annotated[Path, typer.Argument(exists=True, file_okay=False, help="A run folder with contexts.")],
-    llm: Annotated[str, typer.Option(help="openai:NAME, anthropic:NAME, local:PATH.gguf, ...")],
-    judge: Annotated[str | None, typer.Option(help="The model that grades the answers, twice.")] = None,
-    base_url: Annotated[str | None, typer.Option(help="Endpoint of openai:NAME.")] = None,
-    sample: Annotated[int | None, typer.Option(min=1, help="Only so many questions, the same for a seed.")] = None,
+    llm: Llm,
+    judge: Judge = None,
+    base_url: BaseUrl = None,
+    sample: Sample = None,
     at_once: Annotated[int, typer.Option(min=1, help="Calls under way at once.")] = 4,
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
     """Let a model answer a run's questions from their contexts, and score the answers as the field's programs do."""
+    from memstrata.evaluation.folder import RunFolder
+
+    rows = answers_of(RunFolder(run), llm, judge, base_url, sample, seed, at_once)
+    print_rows(rows if json else across(rows), json)
+    print_agreement(RunFolder(run))
+
+
+def answers_of(
+    folder: RunFolder,
+    llm: str,
+    judge: str | None,
+    base_url: str | None,
+    sample: int | None,
+    seed: int,
+    at_once: int = 4,
+) -> list[dict[str, Any]]:
+    """Has the models answer and grade what is not there yet; the scores by category and overall."""
     import asyncio
 
     from memstrata.embed import create_embedder
     from memstrata.evaluation import answering
-    from memstrata.evaluation.folder import RunFolder
     from memstrata.llm.registry import create_llm
-
-    folder = RunFolder(run)
 
     async def work() -> list[dict[str, Any]]:
         with bar("answers") as progress:
@@ -74,9 +95,14 @@ def answer(
         await embedder.close()
         return rows
 
-    rows = asyncio.run(work())
-    print_rows(rows if json else _across(rows), json)
-    agreed = answering.judge_agreement(folder)
+    return asyncio.run(work())
+
+
+def print_agreement(folder: RunFolder) -> None:
+    """How far the judge agrees with itself, where there is one, to stderr."""
+    from memstrata.evaluation.answering import judge_agreement
+
+    agreed = judge_agreement(folder)
     if agreed is not None:
         text = f"the judge agrees with itself on {agreed.share:.3f} of {agreed.n} answers (kappa {agreed.kappa:.3f})"
         stderr().print(text)
@@ -87,7 +113,7 @@ def score(
     judge: Annotated[
         str | None, typer.Option(help="A model that is held against the file's own verdicts (llm_score) instead.")
     ] = None,
-    base_url: Annotated[str | None, typer.Option(help="Endpoint of openai:NAME.")] = None,
+    base_url: BaseUrl = None,
     sample: Annotated[int | None, typer.Option(min=1, help="Only so many answers for the judge.")] = None,
     seed: Seed = 0,
     json: Json = False,
@@ -100,7 +126,7 @@ def score(
 
     if judge is None:
         rows = score_file(path)
-        print_rows(rows if json else _across(rows), json)
+        print_rows(rows if json else across(rows), json)
         return
 
     async def work() -> dict[str, Any]:
@@ -153,7 +179,7 @@ def row_of(found: Difference, first: str, second: str, *, whole: bool) -> dict[s
     return row | {"difference": f"{cell(mean)} [{cell(low)}, {cell(high)}]", "p": p}
 
 
-def _across(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def across(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """One row a figure, one column a category: there are more figures than a terminal has room for."""
     figures = [name for name in rows[0] if name != "category"]
     return [{"figure": name, **{row["category"]: row.get(name) for row in rows}} for name in figures]

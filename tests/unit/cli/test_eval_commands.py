@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.contract.chat_server import chat_server
 
 LINES = "\n".join(
     json.dumps(line, ensure_ascii=False)
@@ -73,6 +75,37 @@ def test_answers_need_contexts(run, own: str) -> None:
     failed = run("eval", "answer", "bare", "--llm", "local:none.gguf")
     assert failed.code == 1
     assert "none.gguf" in failed.err or "--contexts" in failed.err
+
+
+def test_a_benchmark_is_answered_and_judged_in_one_command(run, own: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+
+    def reply(body: dict[str, Any]) -> str:
+        asked = str(body["messages"])
+        if "grade" in asked:
+            return json.dumps({"correct": "Answer to grade: Vento" in asked})
+        return json.dumps({"answer": "Vento" if "greyhound called" in asked.rpartition("Question:")[2] else "大阪"})
+
+    with chat_server() as server:
+        server.answer = reply
+        models = ("--llm", "openai:reader", "--judge", "openai:judge", "--base-url", server.url)
+        done = run("eval", "jsonl", own, "--out", "answered", *models, "--json")
+        rows = {row["category"]: row for row in done.json["answers"]}
+        assert (rows["pets"]["memoryos_f1"], rows["pets"]["judged"]) == (1.0, 1.0)
+        assert "things" not in rows  # the file does not say what is right
+        assert "agrees with itself on 1.000 of 1" in done.err
+        asked = len(server.requests)
+        assert "memoryos_f1" in run("eval", "jsonl", own, "--out", "answered", *models).out
+        assert len(server.requests) == asked  # nothing is asked twice
+        rows = [
+            {"answer": "Vento", "response": "Vento", "category": "4", "llm_score": 1},
+            {"answer": "京都", "response": "京都の店", "category": "4", "llm_score": 1},
+        ]
+        Path("judged.json").write_text(json.dumps(rows, ensure_ascii=False), encoding="utf-8")
+        checked = run("eval", "score", "judged.json", "--judge", "openai:judge", "--base-url", server.url, "--json")
+    (found,) = checked.json
+    assert (found["n"], found["agree"], found["judged"], found["given"]) == (2, 0.5, 0.5, 1.0)
+    assert run("eval", "jsonl", own, "--judge", "openai:judge").code == 2
 
 
 def test_answers_of_any_program_are_scored(run, tmp_path: Path) -> None:
