@@ -50,6 +50,12 @@ REVISIONS = {
     "love": ("I love coffee.", "I hate coffee.", "How do I feel about coffee?"),
     "no longer": ("I like jazz.", "I don't like jazz.", "Do I like jazz?"),
     "married": ("I am engaged.", "I got married.", "Am I married?"),
+    "quit": ("I work at Acme.", "I quit Acme and joined Globex.", "Where do I work?"),
+    "set right": ("My name is Ana.", "My name is Anna, not Ana.", "What is my name?"),
+    "入社": ("アクメで働いています。", "アクメを辞めて、グローベックスに入社しました。", "どこで働いていますか？"),
+    "名前": ("私の名前は綾子です。", "私の名前は彩子です、綾子ではありません。", "私の名前は何ですか？"),
+    "加入": ("我在腾讯工作。", "我从腾讯辞职，加入了阿里巴巴。", "我在哪里工作？"),
+    "名字": ("我叫王芳。", "我叫王方，不叫王芳。", "我叫什么名字？"),
     "選手": ("私の好きな選手はメッシです。", "私の好きな選手はハーランドです。", "好きな選手は誰ですか？"),
     "住": ("私は京都に住んでいます。", "私は今は大阪に住んでいます。", "どこに住んでいますか？"),
     "働": ("私はトヨタで働いています。", "私は今、ソニーで働いています。", "どこで働いていますか？"),
@@ -111,9 +117,45 @@ def test_the_later_validity_wins_not_the_later_arrival(bench: Any, case: str) ->
     assert (closed.state, closed.valid_from, closed.valid_to) == ("superseded", MONDAY, LATER)
 
 
+@pytest.mark.parametrize("first_arrives", [True, False])
+@pytest.mark.parametrize(
+    ("state", "news", "since"),
+    [
+        ("I live in Berlin.", "I moved to Porto last week.", datetime(2023, 5, 1, tzinfo=UTC)),
+        ("I live in Berlin.", "I moved to Porto last month.", datetime(2023, 4, 1, tzinfo=UTC)),
+        ("I work at Acme.", "I left Acme and started at Globex last Friday.", datetime(2023, 5, 5, tzinfo=UTC)),
+        ("東京に住んでいます。", "先週、大阪に引っ越しました。", datetime(2023, 5, 1, tzinfo=UTC)),
+        ("我住在北京。", "我上周搬到了上海。", datetime(2023, 5, 1, tzinfo=UTC)),
+    ],
+)
+def test_news_of_a_change_wins_over_what_was_said_before_it(
+    bench: Any, state: str, news: str, since: datetime, first_arrives: bool
+) -> None:
+    said = [(state, MONDAY), (news, MONDAY + timedelta(minutes=1))]
+    for text, at in said if first_arrives else said[::-1]:
+        bench.memory.remember(text, user_id="ana", at=at)
+    (current,) = bench.notes(user_id="ana")
+    assert (current.content, current.valid_from, current.valid_to) == (news, since, None)
+    (old,) = [note for note in bench.notes(user_id="ana", all_states=True) if note.state == "superseded"]
+    assert (old.content, old.superseded_by) == (state, current.id)
+    assert old.valid_from == old.valid_to == MONDAY
+
+
+@pytest.mark.parametrize("first_arrives", [True, False])
+def test_a_change_of_long_ago_is_no_news(bench: Any, first_arrives: bool) -> None:
+    said = [("I live in Berlin.", MONDAY), ("I moved to Porto in 2010.", MONDAY + timedelta(minutes=1))]
+    for text, at in said if first_arrives else said[::-1]:
+        bench.memory.remember(text, user_id="ana", at=at)
+    (current,) = bench.notes(user_id="ana")
+    assert current.content == "I live in Berlin."
+
+
 @pytest.mark.parametrize(
     ("first", "second", "value"),
     [
+        ("My name is Ana.", "Sorry, it's Anna, not Ana.", "anna"),
+        ("私の名前は綾子です。", "綾子じゃなくて彩子です。", "彩子"),
+        ("我叫王芳。", "不是王芳，是王方。", "王方"),
         ("My favourite player is Messi.", "Now it's Haaland.", "haaland"),
         ("My favorite band is Pulp.", "These days it's Blur.", "blur"),
         ("私の好きな選手はメッシです。", "今はハーランドです。", "ハーランド"),

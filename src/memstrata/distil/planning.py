@@ -202,11 +202,13 @@ def _resolve(
     reason = f"{verdict.reason}; {place.reason}"
     if place.outcome == "deferred":
         return "deferred", reason, None
+    others = {each.id for each in (place.next, *place.ended) if each is not None}
     for rival in place.ended:
-        plan.put(replace(rival, state="superseded", valid_to=place.valid_from, superseded_by=note.id))
+        ends = max(rival.valid_from, place.valid_from)
+        plan.put(replace(rival, state="superseded", valid_to=ends, superseded_by=note.id))
         plan.changed.add(rival.id)
-        if place.next is not None and rival.superseded_by == place.next.id:
-            plan.unlinked.append((place.next.id, rival.id))
+        if rival.superseded_by in others:
+            plan.unlinked.append((rival.superseded_by, rival.id))
         plan.links.append(Link(note.id, rival.id, "supersedes", 1.0, place.reason))
         note = replace(note, evidence=(*note.evidence, *rival.evidence))
     note = replace(note, valid_from=place.valid_from, valid_to=place.valid_to)

@@ -15,6 +15,37 @@ from memstrata.extract import cue_tables as tables
 from memstrata.extract.cue_tables import CueSet
 from memstrata.text.patterns import regex
 
+# What sets a value right denies the old one, not the statement: "my name is Anna, not Ana", 綾子ではなく彩子です,
+# 我叫王方，不叫王芳. Pairs of a pattern and what it leaves; in English what is denied has a capital, a digit or an article.
+_OLD_EN: Final = r"(?:(?:an?|the) [\w'-]+|[A-Z0-9][\w'-]*(?: [A-Z0-9][\w'-]*){0,3})"
+_CONTRASTS: Final = {
+    "en": (
+        (regex(rf", (?:and )?not (?:(?:in|at|on|from|with|for) )?{_OLD_EN}(?=[.!;,)]|$)"), ""),
+        (regex(rf"(?<=\bis) not {_OLD_EN},? (?:but|it's|it is)(?= [A-Z0-9])"), ""),
+        (regex(rf"\bisn't {_OLD_EN},? (?:but|it's|it is)(?= [A-Z0-9])"), "is"),
+    ),
+    "ja": (
+        (regex(r"(?<=です|ます)、?[^、。]{1,16}(?:では|じゃ)(?:ありません|ないです|ない)(?=[。！!]|$)"), ""),
+        (
+            regex(
+                r"[^、。はがを]{1,16}(?:では|じゃ)なくて?、?(?=[^、。はがを]{1,16}(?:です|だ|と申します|といいます))"
+            ),
+            "",
+        ),
+    ),
+    "zh": (
+        (regex(r"[，,]\s*(?:而不是|并不是|並不是|不是|不叫|不在)[^，。,.！!；;了]{1,16}(?=[。.！!；;]|$)"), ""),
+        (regex(r"不是[^，。,.！!；;]{1,16}[，,]\s*(?:而)?(?=是)"), ""),
+        (regex(r"不叫[^，。,.！!；;]{1,16}[，,]\s*(?:而是)?(?=叫)"), ""),
+    ),
+}
+# One who leaves an employer for the next denies nothing about the next.
+_LEFT_FOR: Final = {
+    "en": regex(r"\b(?:quit|left) (?:my|his|her) job\b(?=[^.!?;]* (?:and|to|for) (?:then )?(?:join|start))"),
+    "ja": regex(r"退職し(?=て[^。]*(?:入社|転職|就職)し)"),
+    "zh": regex(r"辞职(?=了?[，,]?[^。！!]*(?:加入|入职))"),
+}
+
 _WORD: Final = regex(r"[^\W_]+(?:'[^\W_]+)*")
 _TRAILING: Final = regex(r"[\s\"'”’」』）)\]。.!！~〜…]+$")
 _QUESTION_EN: Final = regex(
@@ -118,6 +149,17 @@ def cues_of(text: str, language: str, folded: Folded | None = None) -> Cues:
     )
 
 
+def without_contrast(text: str, language: str) -> str:
+    """The text without the value that it sets right, by its tables' language.
+
+    >>> without_contrast("My name is Anna, not Ana.", "en"), without_contrast("名前は綾子ではなく彩子です。", "ja")
+    ('My name is Anna.', '名前は彩子です。')
+    """
+    for pattern, left in _CONTRASTS[language]:
+        text = pattern.sub(left, text)
+    return text
+
+
 def points_back(text: str, language: str, folded: Folded | None = None) -> bool:
     """Whether the sentence opens with a word whose antecedent is in the sentence before ("It was great", "それは")."""
     table = table_language(language)
@@ -147,6 +189,11 @@ def confirms(text: str, language: str) -> bool:
 def _negated(folded: Folded, table: str) -> bool:
     if not has_cue(folded, tables.NEGATIONS[table]):
         return False
+    stated = _LEFT_FOR[table].sub("", without_contrast(folded.text.replace("’", "'"), table))
+    if stated != folded.text:
+        folded = fold(stated)
+        if not has_cue(folded, tables.NEGATIONS[table]):
+            return False
     if not has_cue(folded, tables.NEGATION_EXCEPTIONS[table]):
         return True
     rest = folded.text if table != "en" else folded.padded

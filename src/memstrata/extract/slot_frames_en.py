@@ -43,6 +43,7 @@ _WHOSE = rf"(?:\b[Mm]y\b|{_OPEN}(?P<who>{_KIN}|{_NAME})'s)"
 _BE = r"(?:'m| am| is|'s)"
 _ADV = r"(?: (?:now|currently|also|still|just|really|actually|finally|recently|only|both|happily))*"
 _PROPER = r"(?:the )?[A-Z0-9][\w.&'-]*(?:,? (?:(?:of|and|de|the|&|at) )?[A-Z0-9][\w.&'-]*){0,4}"
+_NETWORKS = r"(?:Facebook|Instagram|Twitter|X|Mastodon|Bluesky|Threads|TikTok|Reddit|LinkedIn|Netflix|Hulu|Spotify|Discord)\b"
 _REST = r"(?P<value>[^,.;:!?()\n]+?)(?= (?:now|right now|these days|because|since|but|so|and I|and my|for now|though|too|at the moment)\b|[,.;:!?()\n]|$)"
 _END = r"(?=[\s,.;:!?)]|$)"
 
@@ -62,6 +63,9 @@ FRAMES: Final[tuple[Frame, ...]] = (
     frame("birthplace", "born", rf"{_WHO} was born in (?!{_MONTHS})(?P<value>[A-Z][\w.'-]*(?:,? [A-Z][\w.'-]*){{0,3}})(?! \d)"),
     frame("works_at", "work|works|working", rf"{_WHO}(?:{_ADV} works?|{_BE}{_ADV} working) (?:at|for) (?P<value>{_PROPER})(?!'s|’s)"),
     frame("works_at", "job", rf"{_WHO}(?:'ve)?{_ADV} (?:got|started|have|took) (?:a|my)(?: new)? job at (?P<value>{_PROPER})"),
+    frame("works_at", "joined|join|started", rf"{_WHO}(?:'ve| have| has)?{_ADV} (?:quit|left|resigned from)(?: (?:my|his|her) job)?(?: (?:at|with))?(?: {_PROPER})?(?: [a-z]+ [a-z]+)?,? (?:and|to)(?: then)?(?: (?:I|he|she))? (?:joined|join|started (?:working )?(?:at|with|for)) (?!{_NETWORKS})(?P<value>{_PROPER})"),
+    frame("works_at", "started", rf"{_WHO}(?:'ve| have| has)?{_ADV} started working (?:at|for) (?P<value>{_PROPER})(?!'s|’s)"),
+    frame("works_at", "switched|changed", rf"{_WHO}(?:'ve| have| has)?{_ADV} (?:switched|changed) (?:jobs?|employers?) from {_PROPER} to (?P<value>{_PROPER})"),
     frame("works_at", "employer", rf"{_WHOSE}(?: new| current)? employer(?: is|'s) (?P<value>{_PROPER})"),
     frame("job_title", "job", rf"{_WHOSE}(?: new| current)? job(?: is|'s)(?: as)? (?:an? )?(?P<value>(?:[a-z]+ ){{0,2}}?(?:{_OCCUPATIONS})){_END}"),
     frame("job_title", "work|works|working", rf"{_WHO}(?:{_ADV} works?|{_BE}{_ADV} working) as an? (?P<value>[a-z][\w -]{{2,30}}?)(?= at\b| for\b| in\b| and\b|[,.;!]|$)"),
@@ -120,4 +124,9 @@ FEELINGS: Final[tuple[Frame, ...]] = (
 CORRECTION: Final = regex(
     r"\b(?:(?:[Nn]ow|[Tt]hese days|[Nn]owadays|any ?more|[Nn]o longer)(?: but)?,? (?:it's|it is|that's)|[Ii]t(?: has|'s)? changed to) (?P<value>[\w'&.-]+(?: [\w'&.-]+){0,3}?)(?=[.!,;]|$)"
     r"|\b[Ii]t(?:'s| is) (?P<value2>[\w'&.-]+(?: [\w'&.-]+){0,3}?) now(?=[.!,;]|$)"
+)
+# "It's B, not A", where A was just said.
+SET_RIGHT: Final = regex(
+    rf"\b[Ii]t(?:'s| is) (?P<value>{_PROPER}),? (?:and )?not (?P<old>{_PROPER})(?=[.!,;]|$)"
+    rf"|\b[Ii]t(?:'s| is) not (?P<old2>{_PROPER}),? (?:but|it's|it is) (?P<value2>{_PROPER})(?=[.!,;]|$)"
 )

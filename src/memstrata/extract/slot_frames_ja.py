@@ -35,6 +35,7 @@ FRAMES: Final[tuple[Frame, ...]] = (
     frame("home_town", "出身", rf"^{_TOPIC}{_WORD}(?:の)?出身{_COPULA}"),
     frame("works_at", "働いて", rf"^{_TOPIC}{_TIME}{_WORD}で働いて(?:います|いる|る|おります)"),
     frame("works_at", "勤", rf"^{_TOPIC}{_TIME}{_WORD}[にで]勤(?:めて|務して)(?:います|いる|る|おります)"),
+    frame("works_at", "入社|転職|就職", rf"{_TOPIC}{_TIME}(?:(?:先週|先月|去年|今年|昨日|先日)[、に]?)?(?:[^、。はが]{{1,20}}(?:を(?:辞め|退職し|退社し)て|から)、?)?{_WORD}[にへ](?:入社|転職|就職)(?:しました|した)"),
     frame("job_title", "は", rf"^{_OF}(?:職業|仕事)は(?P<value>{_OCCUPATIONS}|[^、。，\sはがをにで]{{1,12}}[員師士家者手長業職官医ー]){_COPULA}"),
     frame("job_title", "として", rf"^{_TOPIC}{_WORD}として働いて(?:います|いる|る|おります)"),
     frame("job_title", "", rf"^{_TOPIC}{_TIME}(?P<value>{_OCCUPATIONS}){_COPULA}"),
@@ -82,3 +83,8 @@ TOPIC: Final = regex(
 
 # "今はBです", said after a statement whose slot is known.
 CORRECTION: Final = regex(r"今は、?(?P<value>[^、。はがを\s]{1,16}?)(?:です|だよ?|になりました|になった)(?=[。、！!]|$)")
+# "AじゃなくてBです", "BですAではありません", where A was just said.
+SET_RIGHT: Final = regex(
+    r"(?:^|[、。はが])(?P<old>[^、。はがを]{1,16}?)(?:では|じゃ)なくて?、?(?P<value>[^、。はがを]{1,16}?)(?:です|だよ?)(?=[。、！!]|$)"
+    r"|(?:^|[、。はが])(?P<value2>[^、。はがを]{1,16}?)です、(?P<old2>[^、。はがを]{1,16}?)(?:では|じゃ)(?:ありません|ない)"
+)

@@ -42,6 +42,8 @@ FRAMES: Final[tuple[Frame, ...]] = (
     frame("home_town", "人", rf"{_WHO}是(?!{_NO_ORIGIN})(?P<value>[一-鿿]{{2,4}}?)人{_STOP}"),
     frame("works_at", "工作", rf"{_WHO}{_ADV}在{_WORD}工作"),
     frame("works_at", "上班", rf"{_WHO}{_ADV}在{_WORD}上班"),
+    frame("works_at", "加入|入职|入職", rf"{_WHO}{_ADV}(?:从|從|离开|離開)[^，。,.！!]{{1,12}}?(?:辞职|辭職|离职|離職)?了?[，,]?(?:然后|之后|后来|后|并|並)?(?:加入|入职|入職)了?{_WORD}{_STOP}"),
+    frame("works_at", "跳槽", rf"{_WHO}{_ADV}(?:从[^，。,.！!]{{1,12}}?)?跳槽[到去]了?{_WORD}{_STOP}"),
     frame("job_title", "是", rf"{_OF}(?:工作|职业|職業)是{_WORD}{_STOP}"),
     frame("job_title", "", rf"{_WHO}{_ADV}[是当當](?:一名|一个|一個|个|個|名|位|一位)?(?P<value>[一-鿿]{{0,4}}?(?:{_OCCUPATIONS})){_STOP}"),
     frame("favourite", "最喜", rf"{_WHO}{_ADV}最喜[欢歡]的(?P<thing>[^，。是\s]{{1,8}}?)(?:{_ADV})是{_WORD}{_STOP}"),
@@ -79,3 +81,8 @@ FEELINGS: Final[tuple[Frame, ...]] = (
 
 # "现在是B", said after a statement whose slot is known.
 CORRECTION: Final = regex(r"(?:现在|現在|如今)(?:已经)?(?:是|变成|改成|换成)了?(?P<value>[^，。,.！!；;\s了]{1,16})")
+# "不是A，是B", "是B，不是A", where A was just said.
+SET_RIGHT: Final = regex(
+    r"不[是叫](?P<old>[^，。,.！!；;\s]{1,16}?)[，,]\s*(?:而)?[是叫](?P<value>[^，。,.！!；;\s]{1,16}?)(?=[。，,.！!；;]|$)"
+    r"|[是叫](?P<value2>[^，。,.！!；;\s]{1,16}?)[，,]\s*不[是叫](?P<old2>[^，。,.！!；;\s]{1,16}?)(?=[。，,.！!；;]|$)"
+)

@@ -17,7 +17,7 @@ from memstrata.extract import slot_frames as tables
 from memstrata.extract import slot_frames_en as english
 from memstrata.extract import slot_frames_ja as japanese
 from memstrata.extract import slot_frames_zh as chinese
-from memstrata.extract.cues import Cues, Folded, cues_of, fold, table_language
+from memstrata.extract.cues import Cues, Folded, cues_of, fold, table_language, without_contrast
 from memstrata.text.patterns import regex
 from memstrata.text.tokens import normalise
 from memstrata.types import Slot
@@ -33,6 +33,7 @@ for _place, _frame in enumerate(_FRAMES["en"]):
         _PLACES_EN[_trigger] = (*_PLACES_EN.get(_trigger, ()), _place)
 _ENDINGS: Final = {"en": english.ENDINGS, "ja": japanese.ENDINGS, "zh": chinese.ENDINGS}
 _CORRECTIONS: Final = {"en": english.CORRECTION, "ja": japanese.CORRECTION, "zh": chinese.CORRECTION}
+_SET_RIGHT: Final = {"en": english.SET_RIGHT, "ja": japanese.SET_RIGHT, "zh": chinese.SET_RIGHT}
 
 PLAIN_USER: Final = "user"  # the subject of "I" where the speaker has no name
 
@@ -75,8 +76,9 @@ def slot_of(
     text = text.replace("’", "'").strip()
     if language == "en" and not text.isascii():
         text = unicodedata.normalize("NFKC", text)  # the frames look for capitals: Ｃlara is Clara
+    plain = without_contrast(text, language)
     for frame in _likely_frames(folded, language):
-        slot = _read(frame, text, speaker, language, cues)
+        slot = _read(frame, plain, speaker, language, cues)
         if slot is not None:
             return slot
     if cues.negated and not cues.future:
@@ -88,7 +90,8 @@ def slot_of(
 
 def refers_back(text: str, language: str) -> bool:
     """Whether a text corrects a statement made before it without naming what it is about ("now it's B")."""
-    return _CORRECTIONS[table_language(language)].search(text.replace("’", "'")) is not None
+    table, text = table_language(language), text.replace("’", "'")
+    return any(forms[table].search(text) is not None for forms in (_CORRECTIONS, _SET_RIGHT))
 
 
 def continues_another(text: str, language: str, before: Iterable[str]) -> bool:
@@ -188,11 +191,15 @@ def _thing(text: str, language: str) -> str:
 
 
 def _correction(text: str, speaker: str | None, language: str, previous: Slot | None) -> Slot | None:
-    """The slot of "now it's B": the previous statement's subject and attribute with the new value."""
+    """The slot of "now it's B", or of "it's B, not A" where A was said: the previous subject and attribute, the new value."""
     if previous is None or previous.attribute.startswith(tables.FEELING):
         return None
     own = _subject(None, speaker)
     found = _CORRECTIONS[language].search(text)
+    if found is None:
+        found = _SET_RIGHT[language].search(text)
+        if found is not None and _clean(found["old"] or found["old2"]) != previous.value:
+            return None
     if found is None or (own != previous.subject and not previous.subject.startswith(f"{own}'s ")):
         return None
     value = _clean(found["value"] or found.groupdict().get("value2") or "")

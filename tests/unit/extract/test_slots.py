@@ -189,3 +189,47 @@ def test_what_no_longer_holds_is_the_same_slot_denied(language: str, text: str, 
 )
 def test_what_was_never_stated_does_not_end(language: str, text: str) -> None:
     assert slot_of(text, None, language) is None
+
+
+@pytest.mark.parametrize(
+    "language, text, attribute, value",
+    [
+        ("en", "My name isn't Ana, it's Anna.", "name", "anna"),
+        ("en", "My name is not Ana but Anna.", "name", "anna"),
+        ("en", "I work at Globex, not Acme.", "works_at", "globex"),
+        ("en", "I'm a nurse, not a doctor.", "job_title", "nurse"),
+        ("en", "I quit my job at Acme to join Globex.", "works_at", "globex"),
+        ("en", "I switched jobs from Acme to Globex.", "works_at", "globex"),
+        ("en", "I started working for Globex.", "works_at", "globex"),
+        ("ja", "私は医者ではなく看護師です。", "job_title", "看護師"),
+        ("ja", "アクメを退職して、グローベックスに転職しました。", "works_at", "グローベックス"),
+        ("zh", "我的名字不是王芳，是王方。", "name", "王方"),
+        ("zh", "我不叫王芳，叫王方。", "name", "王方"),
+        ("zh", "我离开腾讯，加入了阿里巴巴。", "works_at", "阿里巴巴"),
+        ("zh", "我从腾讯跳槽到了阿里巴巴。", "works_at", "阿里巴巴"),
+    ],
+)
+def test_what_is_set_right_or_left_for_another_is_not_denied(
+    language: str, text: str, attribute: str, value: str
+) -> None:
+    assert slot_of(text, None, language) == Slot("user", attribute, value)
+    assert not cues_of(text, language).negated
+
+
+@pytest.mark.parametrize(
+    "language, text",
+    [
+        ("en", "I quit Facebook and joined Mastodon."),
+        ("en", "I left Berlin and joined a choir."),
+        ("en", "It's Anna, not Eva."),
+        ("zh", "我离开北京，去了上海。"),
+        ("zh", "我加入了读书会。"),
+    ],
+)
+def test_what_looks_like_a_change_of_employer_or_name(language: str, text: str) -> None:
+    assert slot_of(text, None, language, previous=Slot("user", "name", "ana")) is None
+
+
+@pytest.mark.parametrize("text", ["I'm not a doctor.", "I like it, not really.", "It is fine, not that I care."])
+def test_what_is_only_denied_stays_denied(text: str) -> None:
+    assert cues_of(text, "en").negated
