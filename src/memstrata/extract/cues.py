@@ -16,7 +16,8 @@ from memstrata.extract.cue_tables import CueSet
 from memstrata.text.patterns import regex
 
 # What sets a value right denies the old one, not the statement: "my name is Anna, not Ana", 綾子ではなく彩子です,
-# 我叫王方，不叫王芳. Pairs of a pattern and what it leaves; in English what is denied has a capital, a digit or an article.
+# 我叫王方，不叫王芳. Pairs of a pattern and what it leaves; in English what is denied has a capital, a digit or an
+# article.
 _OLD_EN: Final = r"(?:(?:an?|the) [\w'-]+|[A-Z0-9][\w'-]*(?: [A-Z0-9][\w'-]*){0,3})"
 _CONTRASTS: Final = {
     "en": (

@@ -191,7 +191,7 @@ def _thing(text: str, language: str) -> str:
 
 
 def _correction(text: str, speaker: str | None, language: str, previous: Slot | None) -> Slot | None:
-    """The slot of "now it's B", or of "it's B, not A" where A was said: the previous subject and attribute, the new value."""
+    """The slot of "now it's B", or of "it's B, not A" where A was said: the previous subject and attribute."""
     if previous is None or previous.attribute.startswith(tables.FEELING):
         return None
     own = _subject(None, speaker)

@@ -20,8 +20,8 @@ class Resolution:
     """How a revision is stored among its rivals, the notes that cannot hold beside it.
 
     The candidate's note is valid in [valid_from, valid_to), open when `valid_to` is None. `ended` are the rivals whose
-    validity it ends at its `valid_from`, or at their own where that is later; `next` is the nearest later rival, which ends it. When deferred nothing is
-    stored but the decision.
+    validity it ends at its `valid_from`, or at their own where that is later; `next` is the nearest later rival, which
+    ends it. When deferred nothing is stored but the decision.
     """
 
     outcome: ResolutionOutcome
@@ -39,8 +39,8 @@ def resolve(candidate: Candidate, relation: Relation, rivals: Sequence[Note]) ->
     candidate ends the rivals that began before it and still held, and is closed by the nearest that began after it.
     Where the event time of one is an interval that the other's start falls into ("last year"), or both start at once,
     the later said wins, from the later start. So does a change that is told as news after a statement without a time
-    of its own, from its own start: "I live in Berlin" and then "I moved to Porto last week". A current note that is pinned, or that a
-    person edited, never loses: deferred.
+    of its own, from its own start: "I live in Berlin" and then "I moved to Porto last week".
+    A current note that is pinned, or that a person edited, never loses: deferred.
     """
     start = valid_from(candidate)
     later = [rival for rival in rivals if not _wins(candidate, start, rival)]
