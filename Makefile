@@ -10,7 +10,7 @@ setup: $(VENV)/.ready
 $(VENV)/.ready: pyproject.toml
 	@$(PYTHON) tools/make_venv.py $(VENV)
 	$(BIN)/pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/pip install --quiet --editable ".[multilingual,static,eval,server]" --group dev
+	$(BIN)/pip install --quiet --editable ".[multilingual,static,eval,server,client,mcp]" --group dev
 	@touch $@
 
 demo: setup

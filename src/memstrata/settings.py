@@ -208,7 +208,10 @@ class Settings(BaseSettings):
 
 def load_settings(**given: Any) -> Settings:
     """Settings from arguments, environment and file; SettingsError names what is wrong and where it came from."""
-    known = {f"{PREFIX}{name}".upper() for name in Settings.model_fields} | {CONFIG, f"{PREFIX}PATH", f"{PREFIX}USER"}
+    known = {f"{PREFIX}{name}".upper() for name in Settings.model_fields} | {
+        CONFIG,
+        *(f"{PREFIX}{name}" for name in ("PATH", "USER", "API_KEY")),
+    }
     for name in os.environ:
         if name.startswith(PREFIX) and name not in known:
             raise SettingsError(f"{name} is no setting of memstrata; known: {', '.join(sorted(known))}")

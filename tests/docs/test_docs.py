@@ -18,7 +18,8 @@ COMMAND = re.compile(r"`(?:memstrata )?([a-z-]+)`")
 
 
 def run(code: str, folder: Path) -> str:
-    env = {name: value for name, value in os.environ.items() if not name.startswith("MEMSTRATA_")}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    env = {name: value for name, value in os.environ.items() if not name.startswith("MEMSTRATA_")} | {"PATH": path}
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=120
     )

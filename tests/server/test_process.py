@@ -111,6 +111,7 @@ def test_without_authentication_only_this_machine_may_call(tmp_path: Path) -> No
     assert "127.0.0.1" in err
     with running(tmp_path / "m.db", "--no-auth") as (process, url):
         assert httpx.get(f"{url}/v1/whoami").json()["tenant"] == "default"
+        assert httpx.get(f"{url}/v1/whoami", headers={"Host": "evil.example"}).status_code == 400
         stopped(process)
 
 

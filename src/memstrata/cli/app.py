@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from memstrata._version import __version__
-from memstrata.cli import admission, decisions, evaluation, look, model, notes, runs, serve, turns, upkeep
+from memstrata.cli import admission, decisions, evaluation, look, mcp, model, notes, runs, serve, turns, upkeep
 from memstrata.cli.audit import audit
 
 COMMANDS: Mapping[str, tuple[Callable[..., None], ...]] = {
@@ -108,6 +108,7 @@ for measure in ADMISSION:
     admissions.command(measure.__name__.rstrip("_"))(measure)
 for manage in KEYS:
     keys.command(manage.__name__.rstrip("_"))(manage)
+app.add_typer(mcp.app, name="mcp", rich_help_panel="The service")
 app.add_typer(keys, name="keys", rich_help_panel="The service")
 app.add_typer(evaluations, name="eval", rich_help_panel="See it work")
 app.add_typer(admissions, name="admission", rich_help_panel="The gate")

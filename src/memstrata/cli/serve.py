@@ -61,6 +61,7 @@ def serve(
         if oidc_issuer is None or oidc_audience is None or oidc_jwks is None:
             raise SettingsError("tokens need all of --oidc-issuer, --oidc-audience and --oidc-jwks")
         provider = Provider(oidc_issuer, oidc_audience, oidc_jwks, oidc_tenant_claim, oidc_user_claim)
+    logging.getLogger("mcp").setLevel(logging.WARNING)  # at INFO it tells what arguments were refused
     options = run.Options(
         store,
         access,

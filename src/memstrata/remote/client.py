@@ -48,7 +48,7 @@ class RemoteMemory(AsyncMemory):
         transport: an `httpx.AsyncBaseTransport` of one's own.
 
     Raises what the methods of a local memory raise, and AccessError (a key, right, rate or quota) and ServiceError (it
-    cannot be reached). `trust`, `progress` and a `now` of `maintain` are the service's own and cannot be given.
+    cannot be reached). `trust` can be lowered, not raised; `progress` is not called; `maintain` takes no `now`.
     """
 
     def __init__(
@@ -192,12 +192,12 @@ def _unreachable(url: object, error: Exception) -> ServiceError:
 
 def _sendable(verb: Verb, given: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments that are sent: not what stands in the path or a header, and nothing that cannot be given."""
-    for name in ("trust", *verb.hidden):
+    for name in verb.hidden:
         if name != "revision" and given.get(name) is not None:
             raise InputError(f"{name} cannot be given to a service: it sets that itself")
     if verb.name == "replay_decisions" and not isinstance(given["policy"], str):
         raise InputError("a service replays decisions under a policy that it knows by name")
-    left_out = {"trust", "progress", "idempotency_key", verb.id_name, *verb.hidden}
+    left_out = {"progress", "idempotency_key", verb.id_name, *verb.hidden}
     return {name: value for name, value in given.items() if name not in left_out}
 
 

@@ -13,6 +13,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
+from starlette.routing import Route
 
 from memstrata._version import __version__
 from memstrata.async_memory import AsyncMemory
@@ -22,6 +23,7 @@ from memstrata.server.console import add_console
 from memstrata.server.door import Auditor, Door, principal_of, seen_of
 from memstrata.server.files import add_files
 from memstrata.server.keys import Rules, no_rules
+from memstrata.server.mcp_http import PATH, McpRoute
 from memstrata.server.metrics import Metrics, jobs_by_state
 from memstrata.server.problems import HttpError, problem, problem_of
 from memstrata.server.routes import add_verbs
@@ -86,6 +88,7 @@ def create_app(
         try:
             yield
         finally:
+            await mcp.close()
             if deaf is not None and counting is not None:
                 deaf()
                 counting.cancel()
@@ -107,6 +110,8 @@ def create_app(
     app.tenants = Tenants(root, rules_of)
     add_verbs(app, app.tenants)
     add_files(app, app.tenants, most_bytes=limits.import_bytes)
+    mcp = McpRoute(app.tenants, most_bytes=limits.body_bytes)
+    app.router.routes.append(Route(PATH, mcp))
     _add_health(app, root)
     add_console(app)
     _add_handlers(app)

@@ -7,9 +7,10 @@ import logging
 import re
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Any
 
 import orjson
 from starlette.datastructures import Headers, MutableHeaders
@@ -228,6 +229,12 @@ def seen_of(request: Request) -> Seen:
     """What the door knows of this request."""
     seen: Seen = request.scope["state"]["seen"]
     return seen
+
+
+def owner_of(arguments: Mapping[str, Any]) -> str:
+    """The owner that a call's arguments name, "" for nobody."""
+    user, agent = arguments.get("user_id"), arguments.get("agent_id")
+    return f"u:{user}" if user is not None else "" if agent is None else f"a:{agent}"
 
 
 def principal_of(request: Request) -> Principal:

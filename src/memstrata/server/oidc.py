@@ -26,7 +26,7 @@ ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES
 SCOPE_PREFIX = "memstrata:"  # a scope "memstrata:read" gives the right "read"
 REFRESH_SECONDS, HURRY_SECONDS, TIMEOUT_SECONDS = 300.0, 30.0, 5.0
 LEEWAY_SECONDS = 30.0
-LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]", "::1")
 
 
 @dataclass(frozen=True, slots=True)

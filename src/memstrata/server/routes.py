@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from starlette.responses import StreamingResponse
 
 from memstrata.errors import ConflictError, InputError, MemstrataError
-from memstrata.server.door import principal_of, seen_of
+from memstrata.server.door import owner_of, principal_of, seen_of
 from memstrata.server.problems import MEDIA_TYPE, SCHEMA, problem_of
 from memstrata.server.tenants import Tenants
 from memstrata.server.verbs import IDEMPOTENCY_HEADER, VERBS, Verb, arguments_of
@@ -135,15 +135,10 @@ def place(request: Request, verb: Verb, arguments: Mapping[str, Any]) -> dict[st
     """The arguments as the caller's credential allows them; the door is told what is called, and about whom."""
     seen = seen_of(request)
     seen.verb, seen.right = verb.name, verb.right
-    seen.owner = _owner(arguments)  # also of what is refused
+    seen.owner = owner_of(arguments)  # also of what is refused
     placed = principal_of(request).place(verb, arguments)
-    seen.owner = _owner(placed)
+    seen.owner = owner_of(placed)
     return placed
-
-
-def _owner(arguments: Mapping[str, Any]) -> str:
-    user, agent = arguments.get("user_id"), arguments.get("agent_id")
-    return f"u:{user}" if user is not None else "" if agent is None else f"a:{agent}"
 
 
 async def call(request: Request, tenants: Tenants, verb: Verb, arguments: Mapping[str, Any]) -> Response:

@@ -11,6 +11,7 @@ from types import FrameType
 from typing import Any
 
 import uvicorn
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from memstrata.async_memory import AsyncMemory
 from memstrata.errors import SettingsError
@@ -19,7 +20,7 @@ from memstrata.server.app import Limits, Service, create_app
 from memstrata.server.door import Auditor
 from memstrata.server.keys import RIGHTS, AccessFile, Rules, no_rules
 from memstrata.server.metrics import Metrics
-from memstrata.server.oidc import JwtAuthenticator, Provider
+from memstrata.server.oidc import LOCAL_HOSTS, JwtAuthenticator, Provider
 
 DRAIN_SECONDS = 30  # how long requests under way may take after SIGTERM
 
@@ -90,6 +91,8 @@ def build(options: Options) -> tuple[Service, str | None]:
         hsts=options.hsts,
         metrics=metrics,
     )
+    if not options.auth:  # a page in a browser could call under a name that leads here
+        app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(LOCAL_HOSTS))
     return app, first
 
 

@@ -22,8 +22,8 @@ from memstrata.async_memory import AsyncMemory
 Right = Literal["read", "write", "erase", "admin"]
 PREFIX = "/v1"
 IDEMPOTENCY_HEADER = "Idempotency-Key"
-# Trust is set by the service, never by a payload; the others are headers or have no meaning at a distance.
-NOT_IN_PAYLOAD = frozenset({"self", "trust", "idempotency_key", "progress"})
+# A header, or what has no meaning at a distance.
+NOT_IN_PAYLOAD = frozenset({"self", "idempotency_key", "progress"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +132,9 @@ Messages = str | dict[str, Any] | list[dict[str, Any]]
 NARROWER: Mapping[tuple[str, str], Any] = {
     ("add", "messages"): Messages,
     ("preview", "messages"): Messages,
+    # Trust follows from the role. A payload may lower it, never raise it.
+    ("add", "trust"): Literal["tool", "web"] | None,
+    ("remember", "trust"): Literal["assistant", "tool", "web"] | None,
     ("replay_decisions", "policy"): Literal["memstrata", "strict", "a-mac", "open"],
 }
 
