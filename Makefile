@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup demo test lint types soak bench clean
+.PHONY: setup demo test lint types soak bench docs clean
 
 setup: $(VENV)/.ready
 
@@ -31,6 +31,9 @@ soak: setup
 
 bench: setup
 	$(BIN)/python -m benchmarks
+
+docs: setup
+	$(BIN)/mkdocs build --quiet
 
 clean:
 	rm -rf $(VENV) dist build

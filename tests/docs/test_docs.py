@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [ROOT / "README.md", ROOT / "llms.txt", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 SHELL = re.compile(r"```sh\n(export MEMSTRATA.*?)```", re.DOTALL)
 COMMAND = re.compile(r"`(?:memstrata )?([a-z-]+)`")
@@ -84,6 +84,24 @@ def test_the_readme_names_every_command() -> None:
 @pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
 def test_examples_run(example: Path, tmp_path: Path) -> None:
     assert run(example.read_text(encoding="utf-8"), tmp_path).strip()
+
+
+def test_the_site_builds(tmp_path: Path) -> None:
+    """Strictly: a page that is not in the navigation, or a link that leads nowhere, fails."""
+    env = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", tmp_path / "site"],
+        cwd=ROOT,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    pages = {path.stem for path in (ROOT / "docs").glob("*.md")}
+    built = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
+    assert all(f'href="{page}.html"' in built for page in pages - {"index"})
+    assert "https://fonts" not in built
 
 
 def test_links_between_documents_lead_somewhere() -> None:
