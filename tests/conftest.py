@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -12,11 +13,34 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import servers
 
 from memstrata import Memory, Note, Receipt, SetClock
+from memstrata.face import base
+from memstrata.store.opening import open_store
+from memstrata.store.postgres import PostgresStore, split_address
+from memstrata.store.postgres_link import PostgresDb, connect
 
 NOW = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
 SOON_COOL = {"alpha": 0.5, "beta": 0.55}  # a page is due one tick after it was made
+
+
+# TEST_STORE=postgres: every path that a test opens is a schema of its own on a PostgreSQL server.
+ON_POSTGRES = os.environ.get("TEST_STORE") == "postgres"
+if ON_POSTGRES:
+    base.open_store = lambda path: (  # type: ignore[attr-defined]
+        open_store(path) if str(path) == ":memory:" else PostgresStore(servers.address_for(path))
+    )
+
+
+def rows_of(path: Path, sql: str, *params: object) -> list[dict[str, Any]]:
+    """Rows as they lie in the store at a path."""
+    if ON_POSTGRES:
+        with closing(connect(*split_address(servers.address_for(path)))) as connection:
+            return [dict(row) for row in PostgresDb(connection).all(sql, params)]
+    with closing(sqlite3.connect(path)) as db:
+        db.row_factory = sqlite3.Row
+        return [dict(row) for row in db.execute(sql, params)]
 
 
 @dataclass
@@ -41,10 +65,8 @@ class Bench:
         self.memory = self.open(**other)
 
     def rows(self, sql: str, *params: object) -> list[dict[str, Any]]:
-        """Rows as they lie in the file."""
-        with closing(sqlite3.connect(self.path)) as db:
-            db.row_factory = sqlite3.Row
-            return [dict(row) for row in db.execute(sql, params)]
+        """Rows as they lie in the store."""
+        return rows_of(self.path, sql, *params)
 
     def decisions(self) -> list[dict[str, Any]]:
         """Every stored decision, as it was written."""
@@ -92,6 +114,11 @@ class Bench:
     def files(self) -> dict[str, bytes]:
         """The raw bytes of the store and everything beside it."""
         return {file.name: file.read_bytes() for file in self.path.parent.iterdir() if file.is_file()}
+
+
+def pytest_unconfigure() -> None:
+    if servers.postgres.cache_info().currsize:
+        servers.postgres().remove()
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ MemstrataError
 │   ├── StoreFormatError  not a memstrata store, damaged, or of a newer version
 │   ├── StoreFullError    no space left: nothing was written
 │   ├── StoreBusyError    another process holds the store for too long
+│   ├── StoreUnreachableError  the server behind the store does not answer
 │   └── ModelMismatchError  the store's vectors come from another embedding model
 ├── EmbedderError         the embedding model failed; turns are kept, the work stays queued
 ├── LLMError              the language model gave no answer that can be used; nothing was changed
@@ -126,6 +127,10 @@ class StoreFullError(StoreError):
 
 class StoreBusyError(StoreError):
     """Another process held the store's write lock for too long; nothing of this call was written. Repeat the call."""
+
+
+class StoreUnreachableError(StoreError):
+    """The server behind the store cannot be reached; nothing of this call was written. Repeat the call."""
 
 
 class ModelMismatchError(StoreError):

@@ -12,15 +12,18 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+from tests import servers
 
 from memstrata.errors import ClosedError, StoreBusyError, StoreError, StoreFormatError
 from memstrata.store import group, sqlite
 from memstrata.store.base import Db, Store
+from memstrata.store.postgres import PostgresStore
 from memstrata.store.sqlite import SqliteStore
 
 KINDS: dict[str, Callable[[Path], Store]] = {
     "file": lambda folder: SqliteStore(folder / "store.db"),
     "memory": lambda folder: SqliteStore(":memory:"),
+    "postgres": lambda folder: PostgresStore(servers.address_for(folder)),
 }
 INSERT = "INSERT INTO meta (key, value) VALUES (?, ?)"
 
@@ -312,6 +315,10 @@ async def test_a_write_that_meets_the_closing_is_done_or_refused_never_forgotten
             await asyncio.sleep(0.02)
             await store.close()
             written = sum(await asyncio.wait_for(asyncio.gather(*threads), 30))
+            if kind == "postgres":
+                store = KINDS[kind](folder)
+                assert len(await store.read(keys)) == written
+                await store.close()
             if kind == "file":
                 with closing(sqlite3.connect(folder / "store.db")) as db:
                     assert db.execute("SELECT count(*) FROM meta").fetchone() == (written,)

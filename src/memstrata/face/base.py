@@ -21,7 +21,7 @@ from memstrata.llm.nli import NLI, create_nli
 from memstrata.rerank import Reranker, create_reranker
 from memstrata.settings import Settings, load_settings
 from memstrata.store.base import Store
-from memstrata.store.sqlite import SqliteStore
+from memstrata.store.opening import open_store
 from memstrata.tiers.touch import TouchBuffer
 from memstrata.types import (
     Scope,
@@ -74,7 +74,7 @@ class MemoryBase:
         loaded = load_settings(**settings)
         made = create_embedder(loaded.embedder if embedder is None else embedder)
         self._engine = Engine(
-            store=store or SqliteStore(path),
+            store=store or open_store(path),
             embedder=made,
             clock=clock or SystemClock(),
             settings=loaded,

@@ -18,7 +18,7 @@ from typing import Any
 
 import orjson
 
-from memstrata.errors import LLMUnavailableError, StoreBusyError, StoreFullError
+from memstrata.errors import LLMUnavailableError, StoreBusyError, StoreFullError, StoreUnreachableError
 from memstrata.settings import Settings
 from memstrata.store.base import Db, Row
 from memstrata.store.rows import to_us
@@ -123,7 +123,7 @@ def postpone(db: Db, jobs: Sequence[Job], error: Exception, now: datetime, setti
     A model that asked for a pause gets it. A try that found it resting, or its budget used up, asked nothing and does
     not count; neither does one whose result the store could not write, for want of space or of its lock.
     """
-    pause, counts = 0.0, 0 if isinstance(error, StoreFullError | StoreBusyError) else 1
+    pause, counts = 0.0, 0 if isinstance(error, StoreFullError | StoreBusyError | StoreUnreachableError) else 1
     if isinstance(error, LLMUnavailableError):
         pause, counts = error.retry_after or 0.0, int(error.asked)
     for job in jobs:

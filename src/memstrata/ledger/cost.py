@@ -22,7 +22,7 @@ GROUPS: Final = {
     "day": "x.at / 86400000000",
 }
 SUMS: Final = (
-    "count(*) AS calls, sum(x.outcome <> 'read') AS unreadable, sum(x.input_tokens) AS input_tokens,"
+    "count(*) AS calls, count(*) FILTER (WHERE x.outcome <> 'read') AS unreadable, sum(x.input_tokens) AS input_tokens,"
     " sum(x.output_tokens) AS output_tokens, sum(x.cached_tokens) AS cached_tokens, sum(x.seconds) AS seconds,"
     " sum(x.cost) AS money"
 )

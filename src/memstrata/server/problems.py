@@ -25,6 +25,7 @@ STATUS: Mapping[type[MemstrataError], int] = {
     errors.ConflictError: 409,
     errors.StoreFullError: 507,
     errors.StoreBusyError: 503,
+    errors.StoreUnreachableError: 503,
     errors.StoreError: 500,
     errors.EmbedderError: 503,
     errors.LLMUnavailableError: 503,

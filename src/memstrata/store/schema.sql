@@ -1,4 +1,5 @@
--- Schema 1. Every key begins with tenant, owner: an owner is a user ("u:...") or an agent without a user ("a:...").
+-- Schema 1, of every store: SQLite takes it as it is, store/dialect.py tells how PostgreSQL's is made of it.
+-- Every key begins with tenant, owner: an owner is a user ("u:...") or an agent without a user ("a:...").
 -- Times are microseconds since 1970 in UTC; lists and mappings are JSON. `agent` and `session` are '' where none is named.
 
 -- The truth -----------------------------------------------------------------------------------------------------------
@@ -192,6 +193,8 @@ CREATE TABLE next_vectors (
   tokens BLOB,
   PRIMARY KEY (tenant, owner, model, digest)
 ) WITHOUT ROWID;
+
+-- SQLite only -------------------------------------------------------------------------------------------------------
 
 -- What SQLite's planner should expect before it has seen any data: many links an owner, few a note. Without it, the links
 -- of ten notes are found by reading all links of their owner.

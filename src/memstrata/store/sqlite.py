@@ -14,7 +14,6 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from importlib.resources import files
 from pathlib import Path
 from typing import TypeVar
 
@@ -22,6 +21,7 @@ import orjson
 
 from memstrata.errors import ClosedError, StoreBusyError, StoreError, StoreFormatError, StoreFullError
 from memstrata.store.base import Db, Row
+from memstrata.store.dialect import schema_text, statements
 from memstrata.store.group import GroupWriter, Outcome, Writing, settle
 from memstrata.trace import carried
 
@@ -164,8 +164,7 @@ class SqliteStore:
         self._writer.execute("PRAGMA journal_mode = WAL")
         self._writer.execute("BEGIN IMMEDIATE")
         if self._writer.execute("PRAGMA user_version").fetchone()[0] == 0:  # else another process was faster
-            schema = files("memstrata.store").joinpath("schema.sql").read_text("utf-8")
-            for statement in _statements(schema):
+            for statement in statements(schema_text()):
                 self._writer.execute(statement)
             self._writer.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             self._writer.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
@@ -300,9 +299,3 @@ class SqliteStore:
 
 def _bytes_on_disk(path: str) -> int:
     return sum(part.stat().st_size for suffix in ("", "-wal") if (part := Path(path + suffix)).exists())
-
-
-def _statements(script: str) -> Iterator[str]:
-    """The statements of a script, without its comments."""
-    code = "\n".join(line.split("--")[0] for line in script.splitlines())
-    yield from (statement.strip() for statement in code.split(";") if statement.strip())

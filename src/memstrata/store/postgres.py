@@ -1,0 +1,365 @@
+"""A store in a PostgreSQL database, for services: many processes on many machines share it.
+
+Writes are serializable transactions: where two of them would not have the same result one after the other, one is run
+again. One writer of each open store commits what waits together; reads have connections of their own and see one
+snapshot each. A commit whose answer was lost with the connection is looked up by its transaction's number, so that
+nothing is written twice and nothing acknowledged is lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import random
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+import psycopg
+from psycopg import errors, sql
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from memstrata.errors import ClosedError, StoreBusyError, StoreError, StoreFormatError, StoreUnreachableError
+from memstrata.store import postgres_link
+from memstrata.store.base import Db
+from memstrata.store.dialect import postgres_schema
+from memstrata.store.group import GroupWriter, Outcome, Writing, settle
+from memstrata.store.postgres_link import CONFLICTS, Connection, PostgresDb, is_lost, shown, typed_errors
+from memstrata.store.tables import OWNED
+from memstrata.trace import carried
+
+T = TypeVar("T")
+SCHEMA_VERSION = 1
+DEFAULT_SCHEMA = "memstrata"
+MARK = "memstrata schema "  # the schema's comment, which tells ours from another program's
+READERS = 4
+TRIES = 40  # of one transaction that meets others
+SCRUB_WAIT_MS = 2000  # how long a scrub waits for readers of a table
+RECONNECT_SECONDS = 10.0
+TABLES = ("meta", "erasures", *OWNED)
+log = logging.getLogger("memstrata")
+
+
+def split_address(address: str) -> tuple[str, str]:
+    """The address for the server and the name of the schema: `postgresql://host/database?schema=NAME`.
+
+    >>> split_address("postgresql://ana@localhost/app?schema=team&connect_timeout=5")
+    ('postgresql://ana@localhost/app?connect_timeout=5', 'team')
+    """
+    parts = urlsplit(address)
+    given = parse_qsl(parts.query, keep_blank_values=True)
+    schema = dict(given).get("schema") or DEFAULT_SCHEMA
+    query = urlencode([(name, value) for name, value in given if name != "schema"], safe="/")
+    return urlunsplit(parts._replace(query=query)), schema
+
+
+class PostgresStore:
+    """A store in one schema of a database, made when missing.
+
+    Raises StoreFormatError for a schema that is another program's or newer, StoreUnreachableError where no server
+    answers, StoreError where it does not let us in.
+    """
+
+    def __init__(self, address: str) -> None:
+        self._address, self._schema = split_address(address)
+        with typed_errors("the address"):
+            self.name = shown(self._address)
+        self._closed = False
+        self._guard = threading.Lock()
+        with typed_errors(self.name):
+            self._writer: Connection | None = postgres_link.connect(self._address, self._schema)
+            try:
+                self._prepare(self._writer)
+            except (psycopg.Error, StoreError):
+                self._writer.close()
+                raise
+        logging.getLogger("psycopg.pool").setLevel(logging.ERROR)  # what it says of a lost server, our errors say
+        self._pool = ConnectionPool(
+            connection_class=_Pooled,
+            kwargs={"address": self._address, "schema": self._schema},
+            min_size=1,
+            max_size=READERS,
+            timeout=postgres_link.BUSY_SECONDS,
+            reconnect_timeout=RECONNECT_SECONDS,
+            open=True,
+        )
+        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="memstrata-reader")
+        self._writing = GroupWriter(self._commit)
+
+    def _prepare(self, connection: Connection) -> None:
+        """Make the schema, or check that this one is ours and of a version we know."""
+        encoding = connection.execute("SHOW server_encoding").fetchone()[0]  # type: ignore[index]
+        if encoding != "UTF8":
+            raise StoreFormatError(
+                f"{self.name} has the encoding {encoding}: create the database with ENCODING 'UTF8' TEMPLATE template0"
+            )
+        if self._version(connection) == SCHEMA_VERSION:
+            return
+        name = sql.Identifier(self._schema)
+        with connection.transaction():
+            # Whoever comes second waits here and finds the schema made.
+            connection.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", (f"memstrata/{self._schema}",))
+            if self._version(connection) == SCHEMA_VERSION:
+                return
+            connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(name))
+            for statement in postgres_schema():
+                connection.execute(statement.encode())
+            connection.execute(
+                sql.SQL("COMMENT ON SCHEMA {} IS {}").format(name, sql.Literal(f"{MARK}{SCHEMA_VERSION}"))
+            )
+
+    def _version(self, connection: Connection) -> int:
+        """The version of the schema; 0 when it is missing or empty."""
+        row = connection.execute(
+            "SELECT obj_description(n.oid, 'pg_namespace') AS mark,"
+            " (SELECT count(*) FROM pg_class c WHERE c.relnamespace = n.oid) AS tables"
+            " FROM pg_namespace n WHERE n.nspname = %s",
+            (self._schema,),
+        ).fetchone()
+        if row is None or (row["mark"] is None and not row["tables"]):
+            return 0
+        mark = row["mark"] or ""
+        if not mark.startswith(MARK) or not mark.removeprefix(MARK).isdigit():
+            if not row["tables"]:
+                return 0
+            raise StoreFormatError(
+                f"the schema {self._schema!r} of {self.name} is another program's; choose another: ?schema=NAME"
+            )
+        version = int(mark.removeprefix(MARK))
+        if version > SCHEMA_VERSION:
+            raise StoreFormatError(
+                f"{self.name} has schema {version}, this memstrata knows up to {SCHEMA_VERSION}: "
+                "pip install --upgrade memstrata"
+            )
+        return version
+
+    # reading ----------------------------------------------------------------------------------------------------------
+
+    async def read(self, work: Callable[[Db], T], *, brief: bool = False) -> T:
+        del brief  # even a short look goes over the network, which must not hold the caller's thread
+        return await self._in_reader(lambda: self._read(work))
+
+    async def _in_reader(self, work: Callable[[], T]) -> T:
+        with self._guard:
+            if self._closed:
+                raise ClosedError
+            future = self._readers.submit(carried(work))
+        return await asyncio.wrap_future(future)
+
+    def _read(self, work: Callable[[Db], T]) -> T:
+        """Run `work` on one snapshot; once more where a connection was lost, as all are by a server's restart."""
+        with typed_errors(self.name):
+            try:
+                return self._read_once(work)
+            except psycopg.Error as error:
+                if not is_lost(error):
+                    raise
+            self._pool.check()
+            return self._read_once(work)
+
+    def _read_once(self, work: Callable[[Db], T]) -> T:
+        try:
+            connection = self._pool.getconn()
+        except PoolTimeout as error:
+            raise StoreUnreachableError(
+                f"{self.name} gave no connection for {postgres_link.BUSY_SECONDS:.0f} s; is the server there, and does "
+                "it allow enough connections?"
+            ) from error
+        try:
+            connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            try:
+                return work(PostgresDb(connection))
+            finally:
+                if not connection.broken:
+                    connection.execute("ROLLBACK")
+        finally:
+            self._pool.putconn(connection)
+
+    # writing ----------------------------------------------------------------------------------------------------------
+
+    async def write(self, work: Callable[[Db], T], *, durable: bool = True) -> T:
+        return await self._writing.submit(work, durable)
+
+    def _commit(self, batch: list[Writing]) -> None:
+        """Run a batch until it is committed; where it meets other writers, one work after the other."""
+        try:
+            settle(self._until_committed(batch))
+        except Exception as error:  # noqa: BLE001 - every caller is told
+            if len(batch) > 1 and isinstance(error, StoreBusyError):
+                for each in batch:
+                    self._commit([each])
+                return
+            for _, future, _ in batch:
+                future.set_exception(error)
+
+    def _until_committed(self, batch: list[Writing]) -> list[Outcome]:
+        """The outcomes of a batch after its commit. Raises what stopped the whole of it."""
+        tries = TRIES if len(batch) == 1 else 1
+        until = time.monotonic() + RECONNECT_SECONDS
+        with typed_errors(self.name):
+            while True:
+                try:
+                    outcomes = self._attempt(batch)
+                    if outcomes is not None:
+                        return outcomes
+                except CONFLICTS:
+                    tries -= 1
+                    if tries <= 0:
+                        raise
+                    time.sleep(random.uniform(0.0, 0.02))  # others that met here should not meet again
+                except psycopg.Error as error:
+                    if not is_lost(error) or time.monotonic() > until:
+                        raise
+                    self._hang_up()
+                    time.sleep(0.1)
+
+    def _attempt(self, batch: list[Writing]) -> list[Outcome] | None:
+        """Run a batch in one transaction and commit it; None when the connection was lost and nothing was written."""
+        connection = self._connected()
+        begin = "BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT pg_current_xact_id()::text"
+        if not any(durable for _, _, durable in batch):
+            begin += "; SET LOCAL synchronous_commit = off"
+        cursor = connection.execute(begin)
+        cursor.nextset()
+        number = cursor.fetchone()[0]  # type: ignore[index]
+        try:
+            outcomes = self._run(connection, batch)
+        except BaseException:
+            with contextlib.suppress(psycopg.Error):
+                connection.execute("ROLLBACK")
+            raise
+        try:
+            connection.execute("COMMIT")
+        except psycopg.Error as error:
+            if not is_lost(error):
+                raise
+            return outcomes if self._was_committed(number) else None
+        return outcomes
+
+    def _run(self, connection: Connection, batch: list[Writing]) -> list[Outcome]:
+        """Every work of a batch, each in a savepoint of its own. Raises what stops all of them."""
+        db = PostgresDb(connection)
+        done: list[Outcome] = []
+        for work, future, _ in batch:
+            connection.execute("SAVEPOINT one")
+            try:
+                result = work(db)
+            except Exception as error:
+                if isinstance(error, CONFLICTS) or is_lost(error):
+                    raise
+                connection.execute("ROLLBACK TO one")
+                done.append((future, None, _own(self.name, error)))
+            else:
+                done.append((future, result, None))
+            connection.execute("RELEASE one")
+        return done
+
+    def _connected(self) -> Connection:
+        if self._writer is None:
+            self._writer = postgres_link.connect(self._address, self._schema)
+        return self._writer
+
+    def _hang_up(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    def _was_committed(self, number: str) -> bool:
+        """Whether a transaction was committed whose connection broke meanwhile. Raises StoreUnreachableError."""
+        until = time.monotonic() + postgres_link.BUSY_SECONDS
+        while time.monotonic() < until:
+            self._hang_up()
+            try:
+                row = self._connected().execute("SELECT pg_xact_status(%s::xid8)", (number,)).fetchone()
+            except psycopg.Error as error:
+                if not is_lost(error):
+                    raise
+                time.sleep(0.2)
+                continue
+            if row is not None and row[0] != "in progress":
+                return bool(row[0] == "committed")
+            time.sleep(0.05)
+        raise StoreUnreachableError(
+            f"{self.name} was lost while it committed: whether this call was written is not known. Repeat it with the "
+            "same idempotency key or message ids once the server is back."
+        )
+
+    # upkeep -----------------------------------------------------------------------------------------------------------
+
+    async def scrub(self) -> bool:
+        """Write the tables anew, without the rows that were deleted.
+
+        What the server still keeps in its write-ahead log, its archive and its standbys' is not this package's to
+        remove; a checkpoint is asked for, so that the old files go.
+        """
+        return await self._in_reader(self._rewrite)
+
+    def _rewrite(self) -> bool:
+        with (
+            typed_errors(self.name),
+            contextlib.closing(postgres_link.connect(self._address, self._schema)) as connection,
+        ):
+            connection.execute(f"SET lock_timeout TO {SCRUB_WAIT_MS}")
+            try:
+                for table in TABLES:
+                    connection.execute(sql.SQL("VACUUM (FULL, ANALYZE) {}").format(sql.Identifier(table)))
+            except (errors.LockNotAvailable, errors.DiskFull):
+                return False
+            with contextlib.suppress(errors.InsufficientPrivilege):
+                connection.execute("CHECKPOINT")
+        return True
+
+    async def integrity(self) -> list[str]:
+        def read(db: Db) -> list[str]:
+            there = {row["relname"]: row["valid"] for row in db.all(_RELATIONS, (self._schema,))}
+            lost = [f"the table {table} is missing" for table in TABLES if table not in there]
+            return lost + [f"the index {name} is not valid: REINDEX it" for name in sorted(there) if not there[name]]
+
+        return await self.read(read)
+
+    async def size(self) -> int:
+        row = await self.read(lambda db: db.one(_SIZE, (self._schema,)))
+        return int(row[0]) if row is not None else 0
+
+    async def close(self) -> None:
+        with self._guard:
+            if self._closed:
+                return
+            self._closed = True
+        await self._writing.close()
+        await asyncio.to_thread(self._readers.shutdown)
+        await asyncio.to_thread(self._pool.close)
+        self._hang_up()
+
+
+_RELATIONS = (
+    "SELECT c.relname, coalesce(i.indisvalid, true) AS valid FROM pg_class c"
+    " LEFT JOIN pg_index i ON i.indexrelid = c.oid JOIN pg_namespace n ON n.oid = c.relnamespace"
+    " WHERE n.nspname = ? AND c.relkind IN ('r', 'p', 'i', 'I')"
+)
+_SIZE = (
+    "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0) FROM pg_class c"
+    " JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = ? AND c.relkind = 'r'"
+)
+
+
+class _Pooled(psycopg.Connection[object]):
+    """A reader's connection, as the pool opens it."""
+
+    @classmethod
+    def connect(cls, conninfo: str = "", *, address: str, schema: str, **more: object) -> Connection:  # type: ignore[override]
+        del conninfo, more
+        return postgres_link.connect(address, schema)
+
+
+def _own(where: str, error: Exception) -> BaseException:
+    """An error of one work as its caller sees it."""
+    try:
+        with typed_errors(where):
+            raise error
+    except Exception as typed:  # noqa: BLE001 - given back
+        return typed

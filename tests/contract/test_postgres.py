@@ -1,0 +1,349 @@
+"""What is PostgreSQL's own: addresses, other programs' schemas, servers that come and go, writers that meet."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from tests import servers
+
+from memstrata import Memory
+from memstrata.errors import (
+    MissingExtraError,
+    StoreBusyError,
+    StoreError,
+    StoreFormatError,
+    StoreUnreachableError,
+)
+from memstrata.store import opening, postgres, postgres_link
+from memstrata.store.base import Db
+from memstrata.store.dialect import postgres_schema, translated
+from memstrata.store.postgres import PostgresStore, split_address
+
+INSERT = "INSERT INTO meta (key, value) VALUES (?, ?)"
+
+
+@pytest.fixture
+def address(tmp_path: Path) -> str:
+    return servers.address_for(tmp_path)
+
+
+@pytest.fixture
+def server() -> Iterator[servers.PostgresServer]:
+    """A server of its own, which a test may stop."""
+    made = servers.PostgresServer()
+    yield made
+    made.remove()
+
+
+def put(key: str) -> Callable[[Db], int]:
+    return lambda db: db.run(INSERT, (key, ""))
+
+
+def keys(db: Db) -> list[str]:
+    return [row["key"] for row in db.all("SELECT key FROM meta ORDER BY key")]
+
+
+def direct(address: str, statement: str) -> None:
+    """Run a statement as another program would."""
+    with psycopg.connect(split_address(address)[0], autocommit=True) as connection:
+        connection.execute(statement.encode())
+
+
+# what is said ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "portable, ours",
+    [
+        ("SELECT a FROM t WHERE b = ?", "SELECT a FROM t WHERE b = %s"),
+        ("SELECT 1 WHERE a LIKE '50%?' AND b = ?", "SELECT 1 WHERE a LIKE '50%%?' AND b = %s"),
+        ("SELECT '?''?', ?", "SELECT '?''?', %s"),
+        ("SET a = max(t.a, excluded.a)", "SET a = GREATEST(t.a, excluded.a)"),
+        ("SELECT max(no) FROM t", "SELECT max(no) FROM t"),
+        ("SELECT a % ?", "SELECT a %% %s"),
+    ],
+)
+def test_portable_sql_is_translated(portable: str, ours: str) -> None:
+    assert translated(portable) == ours
+
+
+def test_every_primary_key_begins_with_the_tenant() -> None:
+    tables = [statement for statement in postgres_schema() if statement.startswith("CREATE TABLE")]
+    assert len(tables) > 15
+    for table in tables:
+        if not table.startswith("CREATE TABLE meta "):
+            assert re.search(r"PRIMARY KEY \(tenant, ", table), table
+    assert not [statement for statement in postgres_schema() if "sqlite" in statement or "ROWID" in statement]
+
+
+def test_without_psycopg_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str, what: str, extra: str) -> None:
+        raise MissingExtraError(what, extra)
+
+    monkeypatch.setattr(opening, "require", missing)
+    with pytest.raises(MissingExtraError, match=re.escape("pip install 'memstrata[postgres]'")):
+        opening.open_store("postgresql://localhost/app")
+
+
+# opening --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_memory_on_a_server_remembers_in_three_languages(address: str) -> None:
+    said = ["I live in Porto with my sister Marta.", "好きな食べ物はラーメンです。", "我对花生过敏。"]
+    with Memory(address, embedder="hashing", worker=False) as memory:
+        memory.add([{"role": "user", "content": text} for text in said], user_id="ana")
+        memory.remember("我养了一只叫豆豆的狗。", user_id="ana")
+        memory.end_session(user_id="ana")
+        memory.flush()
+    with Memory(address, embedder="hashing", worker=False) as memory:
+        for question, word in (("Porto", "Porto"), ("ラーメン", "ラーメン"), ("花生", "花生"), ("豆豆", "豆豆")):
+            assert word in memory.recall(question, user_id="ana").hits[0].text
+        assert memory.recall("Porto", user_id="bob").hits == ()
+        assert memory.check() == ()
+
+
+def test_a_schema_of_another_program_is_refused_and_left_as_it_is(address: str) -> None:
+    schema = split_address(address)[1]
+    direct(address, f"CREATE SCHEMA {schema}; CREATE TABLE {schema}.notes (id int)")
+    with pytest.raises(StoreFormatError, match="another program"):
+        PostgresStore(address)
+    direct(address, f"SELECT id FROM {schema}.notes")
+
+
+def test_a_newer_schema_is_refused(address: str) -> None:
+    asyncio.run(PostgresStore(address).close())
+    direct(address, f"COMMENT ON SCHEMA {split_address(address)[1]} IS 'memstrata schema 99'")
+    with pytest.raises(StoreFormatError, match="has schema 99"):
+        PostgresStore(address)
+
+
+def test_a_database_of_another_encoding_is_refused(address: str) -> None:
+    name = split_address(address)[1]
+    direct(address, f"CREATE DATABASE {name} ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+    with pytest.raises(StoreFormatError, match="LATIN1"):
+        PostgresStore(address.replace("/postgres?", f"/{name}?"))
+
+
+@pytest.mark.parametrize(
+    "change, error",
+    [
+        (("/postgres?", "/no_such_database?"), StoreError),
+        (("host=/tmp", "host=/tmp/nowhere"), StoreUnreachableError),
+        (("postgres@", "postgres:s3cret@"), None),
+    ],
+)
+def test_where_it_cannot_be_opened_it_says_why_and_shows_no_password(
+    address: str, change: tuple[str, str], error: type[StoreError] | None
+) -> None:
+    changed = address.replace(*change)
+    if error is None:
+        asyncio.run(PostgresStore(changed).close())
+        assert "s3cret" not in PostgresStore(changed).name
+        return
+    with pytest.raises(error) as raised:
+        PostgresStore(changed)
+    assert "check" in str(raised.value).lower()
+
+
+def test_a_new_schema_is_made_once_however_many_open_it(address: str) -> None:
+    barrier, stores, failed = threading.Barrier(8), [], []
+
+    def thread() -> None:
+        barrier.wait()
+        try:
+            stores.append(PostgresStore(address))
+        except BaseException as error:  # what a thread raises must reach the test
+            failed.append(error)
+
+    threads = [threading.Thread(target=thread) for _ in range(8)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    for store in stores:
+        asyncio.run(store.close())
+    assert failed == []
+
+
+# writers that meet ----------------------------------------------------------------------------------------------------
+
+
+async def test_stores_of_many_processes_lose_no_update(address: str) -> None:
+    def increment(db: Db) -> None:
+        row = db.one("SELECT value FROM meta WHERE key = 'n'")
+        value = 0 if row is None else int(row["value"])
+        db.run("INSERT INTO meta (key, value) VALUES ('n', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+               (str(value + 1),))  # fmt: skip
+
+    stores = [PostgresStore(address) for _ in range(3)]
+    await asyncio.gather(*(store.write(increment) for _ in range(40) for store in stores))
+    for store in stores:
+        assert (await store.read(lambda db: db.one("SELECT value FROM meta")))["value"] == "120"
+        await store.close()
+
+
+async def test_two_writes_that_each_read_what_the_other_writes_are_one_after_the_other(address: str) -> None:
+    """Neither writes what the other read in its own row: only a serializable transaction keeps them apart."""
+    stores = [PostgresStore(address) for _ in range(2)]
+    await stores[0].write(lambda db: db.many(INSERT, [("a", "1"), ("b", "1")]))
+    met = threading.Barrier(2)
+
+    def leave(key: str) -> Callable[[Db], bool]:
+        def work(db: Db) -> bool:
+            present = len(db.all("SELECT key FROM meta WHERE value = '1'"))
+            with contextlib.suppress(threading.BrokenBarrierError):  # run again: the other is done
+                met.wait(1)
+            if present < 2:
+                return False
+            db.run("UPDATE meta SET value = '0' WHERE key = ?", (key,))
+            return True
+
+        return work
+
+    left = await asyncio.gather(stores[0].write(leave("a")), stores[1].write(leave("b")))
+    assert sorted(left) == [False, True]
+    for store in stores:
+        await store.close()
+
+
+async def test_a_table_that_another_program_locks_too_long_is_busy(address: str, monkeypatch: Any) -> None:
+    monkeypatch.setattr(postgres_link, "BUSY_SECONDS", 0.2)
+    store = PostgresStore(address)
+    with psycopg.connect(split_address(address)[0]) as other:
+        other.execute(f"LOCK TABLE {split_address(address)[1]}.meta IN EXCLUSIVE MODE".encode())
+        with pytest.raises(StoreBusyError, match="Repeat"):
+            await store.write(put("a"))
+        assert await store.read(keys) == []
+    await store.write(put("b"))
+    assert await store.read(keys) == ["b"]
+    await store.close()
+
+
+# servers that come and go ---------------------------------------------------------------------------------------------
+
+
+async def test_a_restart_in_mid_transaction_loses_and_doubles_nothing(server: servers.PostgresServer) -> None:
+    store = PostgresStore(server.address())
+    begun, done = threading.Event(), []
+
+    async def write() -> None:
+        for n in range(2000):
+            await store.write(put(f"{n:04}"))
+            done.append(f"{n:04}")
+            if n == 20:
+                begun.set()
+            if len(done) > 20 and stopped.is_set() and n > stopped_at[0] + 20:
+                return
+
+    stopped, stopped_at = threading.Event(), [0]
+
+    def restart() -> None:
+        assert begun.wait(30)
+        for mode in ("immediate", "fast"):
+            server.stop(mode)
+            server.start()
+            time.sleep(0.1)
+        stopped_at[0] = len(done)
+        stopped.set()
+
+    await asyncio.gather(write(), asyncio.to_thread(restart))
+    assert await store.read(keys) == done  # each once, or the insert would have failed
+    assert len(done) > 40
+    await store.close()
+
+
+async def test_a_commit_whose_answer_is_lost_is_looked_up(address: str, monkeypatch: Any) -> None:
+    """The server commits and the connection breaks before it says so; and breaks before it commits."""
+    store = PostgresStore(address)
+    runs = 0
+
+    def work(key: str) -> Callable[[Db], str]:
+        def run(db: Db) -> str:
+            nonlocal runs
+            runs += 1
+            db.run(INSERT, (key, ""))
+            return key
+
+        return run
+
+    for key, commits in (("committed", True), ("cut", False)):
+        real, cut = store._writer.execute, []  # type: ignore[union-attr]
+
+        def execute(query: Any, *args: Any, _of: Any = (real, cut, commits), **more: Any) -> Any:
+            real, cut, commits = _of
+            if query == "COMMIT" and not cut:
+                cut.append(True)
+                if commits:
+                    real(query, *args, **more)
+                raise psycopg.OperationalError("server closed the connection unexpectedly")
+            return real(query, *args, **more)
+
+        monkeypatch.setattr(store._writer, "execute", execute)
+        runs = 0
+        assert await store.write(work(key)) == key
+        assert runs == (1 if commits else 2)
+    assert await store.read(keys) == ["committed", "cut"]
+    await store.close()
+
+
+async def test_a_server_that_stays_away_is_told_and_found_again(
+    server: servers.PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres, "RECONNECT_SECONDS", 0.3)
+    monkeypatch.setattr(postgres_link, "BUSY_SECONDS", 0.5)
+    store = PostgresStore(server.address())
+    await store.write(put("a"))
+    server.stop()
+    with pytest.raises(StoreUnreachableError, match="nothing of this call was written"):
+        await store.write(put("b"))
+    with pytest.raises(StoreUnreachableError):
+        await store.read(keys)
+    server.start()
+    await store.write(put("c"))
+    assert await store.read(keys) == ["a", "c"]
+    await store.close()
+
+
+CHILD = """
+import os, sys
+from memstrata import Memory
+memory = Memory(sys.argv[1], embedder="hashing", worker=False)
+print("open", flush=True)
+for n in range(100000):
+    memory.add(f"Turn {n}: 今日は京都。", user_id="ana", session_id="s")
+    print(n, flush=True)
+"""
+
+
+def test_a_client_killed_in_mid_transaction_loses_nothing_it_acknowledged(address: str) -> None:
+    told = 0
+    for _ in range(3):
+        command = [sys.executable, "-c", CHILD, address]
+        child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ)
+        assert child.stdout is not None
+        with child, child.stdout:
+            for line in child.stdout:
+                told += line.strip().isdigit()
+                if told % 25 == 24:
+                    child.send_signal(signal.SIGKILL)
+                    break
+            told += sum(line.strip().isdigit() for line in child.stdout)
+        with Memory(address, embedder="hashing", worker=False) as memory:
+            memory.flush()
+            turns = memory.turns(user_id="ana", session_id="s", limit=1000)
+            assert told <= len(list(turns)) <= told + 1  # one may have been written and not told
+            assert memory.check() == ()
+            told = len(list(turns))

