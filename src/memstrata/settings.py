@@ -116,7 +116,8 @@ class Settings(BaseSettings):
         description="openai:NAME, anthropic:NAME, google:NAME, bedrock:NAME, local:PATH.gguf; None: no model is used.",
     )
     llm_base_url: str | None = Field(
-        None, description="Endpoint of llm='openai:NAME' that speaks the protocol: vLLM, Ollama, llama.cpp, ..."
+        None,
+        description="Another endpoint that speaks the provider's protocol; for openai:NAME vLLM, Ollama, ...",
     )
     llm_profile: Literal["full", "small"] | None = Field(
         None, description="How much the model is asked at once; None: small for local models, else full."

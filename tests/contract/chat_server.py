@@ -1,11 +1,11 @@
-"""A server on loopback that speaks the chat protocol of OpenAI, and misbehaves as it is told."""
+"""A server on loopback that speaks the protocols of four providers, and misbehaves as it is told."""
 
 from __future__ import annotations
 
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,31 +14,97 @@ from typing import Any
 
 @dataclass
 class ChatServer:
-    """`answer` gives the text for a request's body; `faults` are answered first: (status, headers, seconds to wait)."""
+    """`answer` gives the text for a request's body; `faults` are answered first: (status, headers, seconds to wait).
 
-    url: str = ""
+    `raw` are bodies that are sent in the place of replies, as they are. `finish` is "stop" or "length". `url` is the
+    endpoint for OpenAI's clients, `root` that of the others.
+    """
+
+    root: str = ""
     answer: Callable[[dict[str, Any]], str] = lambda body: "{}"
     faults: list[tuple[int, dict[str, str], float]] = field(default_factory=list)
+    raw: list[bytes] = field(default_factory=list)
     requests: list[dict[str, Any]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     finish: str = "stop"
 
-    def reply(self, body: dict[str, Any]) -> dict[str, Any]:
-        text = self.answer(body)
-        asked = sum(len(str(message["content"])) for message in body["messages"]) // 4
-        return {
-            "id": "chat-1",
-            "object": "chat.completion",
-            "created": 1,
-            "model": body["model"],
-            "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": self.finish}],
-            "usage": {
-                "prompt_tokens": asked,
-                "completion_tokens": len(text) // 4,
-                "total_tokens": asked + len(text) // 4,
-                "prompt_tokens_details": {"cached_tokens": asked // 2},
-            },
-        }
+    @property
+    def url(self) -> str:
+        return f"{self.root}/v1"
+
+    def reply(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        text, asked = self.answer(body), len(json.dumps(body)) // 4
+        dialect = next(dialect for mark, dialect in DIALECTS.items() if mark in path)
+        return dialect(body, text, asked, self.finish)
+
+
+def openai(body: Mapping[str, Any], text: str, asked: int, finish: str) -> dict[str, Any]:
+    return {
+        "id": "chat-1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": body["model"],
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": finish}],
+        "usage": {
+            "prompt_tokens": asked,
+            "completion_tokens": len(text) // 4,
+            "total_tokens": asked + len(text) // 4,
+            "prompt_tokens_details": {"cached_tokens": asked // 2},
+        },
+    }
+
+
+def anthropic(body: Mapping[str, Any], text: str, asked: int, finish: str) -> dict[str, Any]:
+    """Its input tokens leave those of the cache out."""
+    return {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": body["model"],
+        "content": [{"type": "text", "text": text}],
+        "stop_reason": {"stop": "end_turn", "length": "max_tokens"}[finish],
+        "stop_sequence": None,
+        "usage": {
+            "input_tokens": asked - asked // 2,
+            "cache_read_input_tokens": asked // 2,
+            "cache_creation_input_tokens": 0,
+            "output_tokens": len(text) // 4,
+        },
+    }
+
+
+def google(body: Mapping[str, Any], text: str, asked: int, finish: str) -> dict[str, Any]:
+    reason = {"stop": "STOP", "length": "MAX_TOKENS"}[finish]
+    return {
+        "candidates": [{"content": {"role": "model", "parts": [{"text": text}]}, "finishReason": reason}],
+        "modelVersion": "test-model",
+        "responseId": "r1",
+        "usageMetadata": {
+            "promptTokenCount": asked,
+            "candidatesTokenCount": len(text) // 4,
+            "totalTokenCount": asked + len(text) // 4,
+            "cachedContentTokenCount": asked // 2,
+        },
+    }
+
+
+def bedrock(body: Mapping[str, Any], text: str, asked: int, finish: str) -> dict[str, Any]:
+    """Its input tokens leave those of the cache out, too."""
+    return {
+        "output": {"message": {"role": "assistant", "content": [{"text": text}]}},
+        "stopReason": {"stop": "end_turn", "length": "max_tokens"}[finish],
+        "usage": {
+            "inputTokens": asked - asked // 2,
+            "outputTokens": len(text) // 4,
+            "totalTokens": asked + len(text) // 4,
+            "cacheReadInputTokens": asked // 2,
+            "cacheWriteInputTokens": 0,
+        },
+        "metrics": {"latencyMs": 1},
+    }
+
+
+DIALECTS = {"/chat/completions": openai, "/v1/messages": anthropic, ":generateContent": google, "/converse": bedrock}
 
 
 @contextmanager
@@ -53,8 +119,14 @@ def chat_server() -> Iterator[ChatServer]:
             state.headers.append({name.lower(): value for name, value in self.headers.items()})
             status, headers, wait = state.faults.pop(0) if state.faults else (200, {}, 0.0)
             time.sleep(wait)
-            reply = state.reply(body) if status == 200 else {"error": {"message": f"fault {status}", "type": "fault"}}
-            data = json.dumps(reply).encode()
+            if status != 200:
+                keys = [self.headers.get(name, "") for name in ("Authorization", "x-api-key", "x-goog-api-key")]
+                error = {"message": f"fault {status} for {' '.join(keys)}", "type": "fault", "code": status}
+                data = json.dumps({"error": error, "message": error["message"]}).encode()
+            elif state.raw:
+                data = state.raw.pop(0)
+            else:
+                data = json.dumps(state.reply(self.path, body)).encode()
             self.send_response(status)
             for name, value in {
                 "Content-Type": "application/json",
@@ -72,7 +144,7 @@ def chat_server() -> Iterator[ChatServer]:
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
-    state.url = f"http://127.0.0.1:{server.server_port}/v1"
+    state.root = f"http://127.0.0.1:{server.server_port}"
     try:
         yield state
     finally:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from memstrata import Memory
 from memstrata.errors import ClosedError, LLMRefusedError, LLMUnavailableError, SettingsError
 from memstrata.llm import LLM, Request, create_llm
 from memstrata.llm.fakes import EchoLLM, RecordedLLM, ScriptedLLM
@@ -26,6 +27,12 @@ SCHEMA: dict[str, Any] = {
 }
 REQUEST = Request("test", "Answer with a city, as JSON.", '{"city": "Porto"}', "place", SCHEMA, 40)
 KEY = "sk-test-0123456789abcdef"
+PROVIDERS = {  # a model's name that holds answers to a schema, and the variable of its key
+    "openai": ("openai:test-model", "OPENAI_API_KEY"),
+    "anthropic": ("anthropic:claude-sonnet-5", "ANTHROPIC_API_KEY"),
+    "google": ("google:gemini-2.5-flash", "GOOGLE_API_KEY"),
+    "bedrock": ("bedrock:amazon.nova-lite-v1:0", "AWS_SECRET_ACCESS_KEY"),
+}
 
 
 def gguf() -> Path:
@@ -38,17 +45,27 @@ def gguf() -> Path:
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatServer]:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    for _, variable in PROVIDERS.values():
+        monkeypatch.setenv(variable, KEY)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "2")
     with chat_server() as made:
         made.answer = lambda body: '{"city": "Porto"}'
         yield made
 
 
-@pytest.fixture(params=["echo", "scripted", "recorded", "openai", "local"])
+def of_provider(provider: str, server: ChatServer, timeout: float = 20.0) -> LLM:
+    return create_llm(
+        PROVIDERS[provider][0], base_url=server.url if provider == "openai" else server.root, timeout=timeout
+    )
+
+
+@pytest.fixture(params=["echo", "scripted", "recorded", *PROVIDERS, "local"])
 async def llm(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[LLM]:
     made: LLM
-    if request.param == "openai":
-        made = create_llm("openai:test-model", base_url=request.getfixturevalue("server").url)
+    if request.param in PROVIDERS:
+        made = of_provider(request.param, request.getfixturevalue("server"))
     elif request.param == "local":
         from memstrata.llm.local import LocalLLM
 
@@ -94,11 +111,66 @@ async def test_the_schema_and_the_static_part_come_first(server: ChatServer) -> 
     assert completion.usage.cached_tokens > 0
 
 
-async def test_a_cut_answer_says_so(server: ChatServer) -> None:
+@pytest.mark.parametrize("provider", PROVIDERS)
+async def test_what_every_provider_is_asked_and_what_is_read(server: ChatServer, provider: str) -> None:
     server.finish = "length"
-    llm = create_llm("openai:test-model", base_url=server.url)
-    assert not (await llm.complete(REQUEST)).complete
+    llm = of_provider(provider, server)
+    completion = await llm.complete(REQUEST)
     await llm.close()
+    assert not completion.complete, "a cut answer says so"
+    (body,) = server.requests
+    asked = len(json.dumps(body)) // 4
+    usage = completion.usage
+    assert (usage.input_tokens, usage.cached_tokens, usage.output_tokens) == (asked, asked // 2, 4)
+    sent = json.dumps(body)
+    assert sent.count(REQUEST.instructions) == 1
+    assert any(
+        f'"{name}": 40' in sent for name in ("max_tokens", "max_completion_tokens", "maxOutputTokens", "maxTokens")
+    )
+    assert ('"enum": ["Porto", "Lisbon"]' in sent) == (provider != "bedrock"), "the schema, where the model takes one"
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+@pytest.mark.parametrize(
+    "raw", [b"", b"not json", b'{"a": ', b"{}", b"[]", b"null", b'"text"', b"\xff\xfe{", b"<html>"]
+)
+async def test_a_body_that_is_no_answer_is_an_error_of_ours(server: ChatServer, provider: str, raw: bytes) -> None:
+    server.raw = [raw] * 9
+    llm = of_provider(provider, server)
+    try:
+        completion = await llm.complete(REQUEST)
+    except (LLMRefusedError, LLMUnavailableError):
+        pass
+    else:
+        assert completion.text == "", "what cannot be read later"
+    server.raw = []
+    assert json.loads((await llm.complete(REQUEST)).text) == {"city": "Porto"}, "the next call goes well"
+    await llm.close()
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "google", "bedrock"])
+async def test_the_others_wait_refuse_and_give_up_too(server: ChatServer, provider: str) -> None:
+    llm = of_provider(provider, server)
+    server.faults = [(500, {"Retry-After": "0"}, 0.0)]
+    assert json.loads((await llm.complete(REQUEST)).text) == {"city": "Porto"}
+    tries = 2 if provider == "bedrock" else 3
+    server.faults = [(429, {"Retry-After": "0"}, 0.0)] * (tries - 1) + [(429, {"Retry-After": "77"}, 0.0)]
+    with pytest.raises(LLMUnavailableError) as busy:
+        await llm.complete(REQUEST)
+    assert busy.value.retry_after == 77
+    before = len(server.requests)
+    for status in (400, 401, 404):
+        server.faults = [(status, {}, 0.0)]
+        with pytest.raises(LLMRefusedError) as told:
+            await llm.complete(REQUEST)
+        assert KEY not in str(told.value)
+    assert len(server.requests) == before + 3, "none of them is tried again"
+    await llm.close()
+    hasty = of_provider(provider, server, timeout=0.2)
+    server.faults = [(200, {}, 1.0)] * 3
+    with pytest.raises(LLMUnavailableError):
+        await hasty.complete(REQUEST)
+    await hasty.close()
 
 
 async def test_retry_after_is_honoured_and_then_told(server: ChatServer) -> None:
@@ -137,6 +209,32 @@ async def test_a_server_that_hangs_or_is_gone_is_unavailable(server: ChatServer)
     await gone.close()
 
 
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_no_key_gets_into_the_store_or_the_log(
+    server: ChatServer, provider: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    server.faults = [(401, {}, 0.0)]  # its message repeats the key
+    root = server.url if provider == "openai" else server.root
+    note = {"content": "Mara moved to Porto.", "evidence": [1]}
+    server.answer = lambda body: json.dumps({"summary": "Mara moved to Porto.", "notes": [note]})
+    settings: dict[str, Any] = {"embedder": "hashing", "worker": False, "job_backoff_seconds": 0}
+    with (
+        caplog.at_level(logging.DEBUG, "memstrata"),
+        Memory(tmp_path / "m.db", llm=PROVIDERS[provider][0], llm_base_url=root, **settings) as memory,
+    ):
+        said = [{"role": "user", "name": "Mara", "content": text} for text in ("I moved to Porto.", "It rains a lot.")]
+        memory.add(said, user_id="mara")
+        memory.end_session(user_id="mara")
+        assert memory.flush()["failed"] == 1
+        if provider != "bedrock":
+            assert KEY in str(server.headers[0])
+        memory.flush()
+        assert memory.cost().total.calls == 1
+    assert KEY not in caplog.text
+    for file in tmp_path.iterdir():
+        assert KEY.encode() not in file.read_bytes(), file.name
+
+
 async def test_the_key_is_sent_and_never_told(server: ChatServer, caplog: pytest.LogCaptureFixture) -> None:
     llm = create_llm("openai:test-model", base_url=server.url)
     server.faults = [(401, {}, 0.0)]
@@ -159,7 +257,7 @@ def test_names_that_cannot_be_taken(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     with pytest.raises(SettingsError, match="ANTHROPIC_API_KEY"):
         create_llm("anthropic:claude-x")
     with pytest.raises(SettingsError, match="llm_base_url"):
-        create_llm("anthropic:claude-x", base_url="http://127.0.0.1:1")
+        create_llm(f"local:{tmp_path}/none.gguf", base_url="http://127.0.0.1:1")
     with pytest.raises(SettingsError, match="no such file"):
         create_llm(f"local:{tmp_path}/none.gguf")
 

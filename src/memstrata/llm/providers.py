@@ -29,6 +29,9 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "google": ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
     "bedrock": (),  # AWS has a chain of its own
 }
+AWS_SECRETS = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_BEARER_TOKEN_BEDROCK")
+WITHOUT_TEMPERATURE = ("anthropic_disallows_sampling_settings", "openai_supports_reasoning")
+"""What the library knows of models that take no temperature."""
 PLACEHOLDER_KEY = "none"  # the library insists on a key; a server of one's own ignores it
 
 
@@ -51,9 +54,11 @@ class ProviderLLM:
         self.profile: Profile = profile
         self._timeout = timeout
         base_url = base_url or (os.environ.get("OPENAI_BASE_URL") if provider == "openai" else None)
-        if KEYS[provider] and not base_url and not any(map(os.environ.get, KEYS[provider])):
-            hint = " (or llm_base_url for a server of your own)" if provider == "openai" else ""
-            raise SettingsError(f"{self.name} needs {' or '.join(KEYS[provider])} in the environment{hint}")
+        if KEYS[provider] and not base_url and _key(provider) is None:
+            needs = " or ".join(KEYS[provider])
+            raise SettingsError(
+                f"{self.name} needs {needs} in the environment (or llm_base_url for a server of your own)"
+            )
         self._named = (provider, model, base_url)
         self._model: Model[Any] | None = None
         self._closed = False
@@ -63,7 +68,7 @@ class ProviderLLM:
         if self._closed:
             raise ClosedError("this language model is closed")
         if self._model is None:
-            self._model = _model(*self._named)
+            self._model = _model(*self._named, self._timeout)
         from pydantic_ai.direct import model_request
         from pydantic_ai.exceptions import ModelAPIError, UnexpectedModelBehavior, UserError
         from pydantic_ai.messages import ModelRequest
@@ -71,12 +76,13 @@ class ProviderLLM:
 
         settings = ModelSettings(
             max_tokens=request.max_tokens,
-            temperature=0.0,
-            max_retries=RETRIES,
-            timeout=self._timeout,
             request_timeout=self._timeout * (1 + RETRIES),
             cache={"messages": False},
         )
+        if not any(self._model.profile.get(flag) for flag in WITHOUT_TEMPERATURE):
+            settings["temperature"] = 0.0
+        if self._named[0] != "bedrock":  # AWS's client has a time limit and retries of its own
+            settings["max_retries"], settings["timeout"] = RETRIES, self._timeout
         if carried := trace.headers():  # the endpoint may go on with the trace
             settings["extra_headers"] = carried
         try:
@@ -89,7 +95,10 @@ class ProviderLLM:
         except ModelAPIError as error:
             raise self._told(error) from error
         except (UnexpectedModelBehavior, UserError) as error:  # a content filter, no choices, an unsupported setting
-            raise LLMRefusedError(f"{self.name}: {_line(error)}") from error
+            raise LLMRefusedError(f"{self.name}: {self._line(error)}") from error
+        except Exception as error:  # a provider's own client met an answer, or a setting, that it cannot take
+            what = f"{type(error).__name__}: {self._line(error)}"
+            raise LLMUnavailableError(f"{self.name} answered what its client cannot read: {what}") from error
         return _completion(response)
 
     async def close(self) -> None:
@@ -111,32 +120,59 @@ class ProviderLLM:
         answer = OutputObjectDefinition(json_schema=dict(request.schema), name=request.name)
         return ModelRequestParameters(output_mode="native", output_object=answer, allow_text_output=True)
 
+    def _line(self, error: Exception) -> str:
+        """An error's message in one line, short (bodies of answers may quote the prompt), without the key in it."""
+        text = " ".join(str(error).split())
+        for name in (*KEYS[self._named[0]], *AWS_SECRETS):
+            if secret := os.environ.get(name):
+                text = text.replace(secret, "[key]")
+        return text[:200]
+
     def _told(self, error: ModelAPIError) -> LLMRefusedError | LLMUnavailableError:
         """A provider's error as one of ours: is it of use to try again?"""
         from pydantic_ai import exceptions as kinds
 
-        message = f"{self.name}: {type(error).__name__}: {_line(error)}"
+        message = f"{self.name}: {type(error).__name__}: {self._line(error)}"
         if isinstance(error, (kinds.ModelRequestRejectedError, kinds.ModelQuotaExceededError)):
             return LLMRefusedError(message)
         return LLMUnavailableError(message, retry_after=error.retry_after)
 
 
-def _model(provider: str, model: str, base_url: str | None) -> Model[Any]:
+def _key(provider: str) -> str | None:
+    """The provider's key, from the environment."""
+    return next(filter(None, map(os.environ.get, KEYS[provider])), None)
+
+
+def _model(provider: str, model: str, base_url: str | None, timeout: float) -> Model[Any]:
     """The library's model. Raises SettingsError or MissingExtraError with what is missing."""
+    key = _key(provider) or (PLACEHOLDER_KEY if base_url else None)
     try:
         from pydantic_ai.exceptions import UserError
-        from pydantic_ai.models import infer_model
 
         try:
-            if provider != "openai":
-                return infer_model(f"{provider}:{model}")
-            from pydantic_ai.models.openai import OpenAIChatModel
-            from pydantic_ai.providers.openai import OpenAIProvider
+            if provider == "openai":
+                from pydantic_ai.models.openai import OpenAIChatModel
+                from pydantic_ai.providers.openai import OpenAIProvider
 
-            key = os.environ.get("OPENAI_API_KEY") or (PLACEHOLDER_KEY if base_url else None)
-            return OpenAIChatModel(model, provider=OpenAIProvider(base_url=base_url, api_key=key))
+                return OpenAIChatModel(model, provider=OpenAIProvider(base_url=base_url, api_key=key))
+            if provider == "anthropic":
+                from pydantic_ai.models.anthropic import AnthropicModel
+                from pydantic_ai.providers.anthropic import AnthropicProvider
+
+                return AnthropicModel(model, provider=AnthropicProvider(base_url=base_url, api_key=key or ""))
+            if provider == "google":
+                from pydantic_ai.models.google import GoogleModel
+                from pydantic_ai.providers.google import GoogleProvider
+
+                return GoogleModel(model, provider=GoogleProvider(base_url=base_url, api_key=key))
+            from pydantic_ai.models.bedrock import BedrockConverseModel
+            from pydantic_ai.providers.bedrock import BedrockProvider
+
+            # Its client takes no time limit a request, and retries by rules of AWS's own.
+            aws = BedrockProvider(base_url=base_url, aws_read_timeout=timeout, aws_connect_timeout=timeout)
+            return BedrockConverseModel(model, provider=aws)
         except UserError as error:
-            raise SettingsError(f"{provider}:{model}: {_line(error)}") from error
+            raise SettingsError(f"{provider}:{model}: {error}") from error
     except ImportError as error:
         raise MissingExtraError(f"the language model {provider}:{model}", EXTRA[provider]) from error
 
@@ -153,8 +189,3 @@ def _completion(response: ModelResponse) -> Completion:
         None if used.cost is None else float(used.cost),
     )
     return Completion(text, usage, complete=response.finish_reason != "length")
-
-
-def _line(error: Exception) -> str:
-    """An error's message in one line, short: bodies of answers may quote the prompt."""
-    return " ".join(str(error).split())[:200]

@@ -16,8 +16,8 @@ def create_llm(
 ) -> LLM:
     """The language model named `spec`: "openai:NAME", "anthropic:NAME", "google:NAME", "bedrock:NAME", "local:PATH".
 
-    "openai" is any endpoint that speaks its protocol: name it with `base_url`. Keys come from the environment, under
-    the names that each provider gives them (OPENAI_API_KEY, ANTHROPIC_API_KEY, GOOGLE_API_KEY, AWS_*). "local" is a
+    `base_url` is any other endpoint that speaks the provider's protocol; OpenAI's is the common one. Keys come from the
+    environment, under the names that each provider gives them (OPENAI_API_KEY, ANTHROPIC_API_KEY, GOOGLE_API_KEY, AWS_*). "local" is a
     GGUF file that runs in this process. `profile` None: "small" for local models, else "full". `timeout` in seconds.
 
     Raises:
@@ -27,11 +27,9 @@ def create_llm(
     provider, _, model = spec.partition(":")
     if provider == LOCAL and model:
         if base_url is not None:
-            raise SettingsError("llm_base_url goes with llm='openai:NAME', not with a local model")
+            raise SettingsError("llm_base_url goes with a provider, not with a local model")
         return _made(import_module("memstrata.llm.local").LocalLLM(model, profile=profile or "small", timeout=timeout))
     if provider in REMOTE and model:
-        if base_url is not None and provider != "openai":
-            raise SettingsError(f"llm_base_url goes with llm='openai:NAME', not with {provider}")
         home = import_module("memstrata.llm.providers")
         return _made(home.ProviderLLM(provider, model, base_url=base_url, profile=profile or "full", timeout=timeout))
     known = ", ".join([*(f"{name}:MODEL" for name in REMOTE), f"{LOCAL}:PATH.gguf"])
