@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from memstrata.memory import Memory
     from memstrata.recall.ask import Answer
     from memstrata.settings import Settings
+    from memstrata.store.backup import Backup, Restored, restore_backup
     from memstrata.types import (
         Context,
         Decision,
@@ -48,6 +49,9 @@ _HOME = {
     "MemstrataError": "errors",
     "Memory": "memory",
     "Settings": "settings",
+    "Backup": "store.backup",
+    "Restored": "store.backup",
+    "restore_backup": "store.backup",
     **dict.fromkeys(
         (
             "Context",
@@ -73,6 +77,7 @@ _HOME = {
 __all__ = [
     "Answer",
     "AsyncMemory",
+    "Backup",
     "Clock",
     "Context",
     "Costs",
@@ -92,11 +97,13 @@ __all__ = [
     "Profile",
     "Recall",
     "Receipt",
+    "Restored",
     "Revision",
     "SetClock",
     "Settings",
     "SystemClock",
     "__version__",
+    "restore_backup",
 ]
 
 

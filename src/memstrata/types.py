@@ -467,9 +467,13 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """What an erasure removed, row by row counted. `complete` is False while another reader still holds old pages."""
+    """What an erasure removed, row by row counted. `complete` is False while another reader still holds old pages.
+
+    `backups` are the files of backups made of this store that still hold the subject: replace or delete them.
+    """
 
     operation: str
     at: datetime
     counts: Mapping[str, int]
     complete: bool
+    backups: tuple[str, ...] = ()

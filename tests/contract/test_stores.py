@@ -15,7 +15,7 @@ import pytest_asyncio
 from tests import servers
 
 from memstrata.errors import ClosedError, StoreBusyError, StoreError, StoreFormatError
-from memstrata.store import group, sqlite
+from memstrata.store import connection, group
 from memstrata.store.base import Db, Store
 from memstrata.store.postgres import PostgresStore
 from memstrata.store.sqlite import SqliteStore
@@ -394,7 +394,7 @@ async def test_two_stores_on_one_file_lose_no_update(tmp_path: Path) -> None:
 
 
 async def test_a_file_that_another_program_locks_too_long_is_busy(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.1)
+    monkeypatch.setattr(connection, "BUSY_SECONDS", 0.1)
     store = SqliteStore(tmp_path / "store.db")
     with closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")

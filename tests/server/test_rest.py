@@ -15,7 +15,7 @@ from memstrata.server.verbs import BY_NAME, EXPORT, IMPORT
 
 from .conftest import Serving
 
-AT_HOME = {"reembed", "check", "close", "import_from"}  # what is done where the store is
+AT_HOME = {"backup", "reembed", "check", "close", "import_from"}  # what is done where the store is
 SAID = {"en": "I live in Porto with my sister.", "ja": "私は京都に住んでいます。", "zh": "我住在上海，在银行工作。"}
 
 

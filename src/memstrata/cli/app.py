@@ -36,6 +36,8 @@ COMMANDS: Mapping[str, tuple[Callable[..., None], ...]] = {
         upkeep.reindex,
         upkeep.reembed,
         upkeep.check,
+        upkeep.backup,
+        upkeep.restore_backup,
     ),
     "The service": (serve.serve,),
     "See it work": (upkeep.demo, audit),

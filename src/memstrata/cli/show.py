@@ -18,6 +18,7 @@ from memstrata.cli.parts import add_row, beside, dim, new_table
 from memstrata.gate.policy import SIGNALS
 from memstrata.ledger.check import Disagreement
 from memstrata.ledger.explain import because
+from memstrata.store.backup import Backup, Restored
 from memstrata.store.rows import dump, from_us
 from memstrata.types import (
     Context,
@@ -323,7 +324,22 @@ def erasure(result: Erasure) -> RenderableType:
     if not any(result.counts.values()):
         state = "there was no memory of this subject (names are exact)"
     head = Text.assemble(("erased", "bold"), (f"  {result.operation}", "dim"))
-    return Group(head, mapping({name: n for name, n in result.counts.items() if n}), Text(state, style="bold"))
+    still = [Text(f"still in the backup {path}", style="yellow") for path in result.backups]
+    return Group(head, mapping({name: n for name, n in result.counts.items() if n}), Text(state, style="bold"), *still)
+
+
+def backup(result: Backup) -> RenderableType:
+    made = f"{result.at:%Y-%m-%d %H:%M:%S}, schema {result.schema}, {result.bytes:,} bytes, verified"
+    head = Text.assemble(("backup", "bold"), f"  {result.path}\n", (made, "dim"))
+    return Group(head, mapping({name: n for name, n in result.counts.items() if n}))
+
+
+def restored(result: Restored) -> RenderableType:
+    head = Text.assemble(("restored", "bold"), f"  {result.path}")
+    back = [
+        Text(f"erased after the backup, and back: erase again ({id})", style="yellow") for id in result.erased_since
+    ]
+    return Group(head, backup(result.backup), *back)
 
 
 VIEWS: tuple[tuple[type, Callable[[Any], RenderableType]], ...] = (
@@ -337,4 +353,6 @@ VIEWS: tuple[tuple[type, Callable[[Any], RenderableType]], ...] = (
     (Shown, shown),
     (Explanation, explanation),
     (Erasure, erasure),
+    (Backup, backup),
+    (Restored, restored),
 )

@@ -136,6 +136,32 @@ def check(store: Store = DEFAULT_STORE, json: Json = False) -> None:
         raise typer.Exit(1)
 
 
+def backup(
+    path: Annotated[Path, typer.Argument(help="The file to write.")],
+    store: Store = DEFAULT_STORE,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier backup.")] = False,
+    json: Json = False,
+) -> None:
+    """Write a verified copy of the whole store, while others use it."""
+    with reading(store) as memory, bar("copying pages") as progress:
+        made = memory.backup(path, overwrite=overwrite, progress=progress)
+    emit(made, json)
+
+
+def restore_backup(
+    path: Annotated[Path, typer.Argument(help="A file that `memstrata backup` wrote.")],
+    store: Store = DEFAULT_STORE,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the store that is there.")] = False,
+    json: Json = False,
+) -> None:
+    """Verify a backup and make the store of it; nobody may have the store open."""
+    from memstrata.store.backup import restore_backup
+
+    with bar("verifying") as progress:
+        restored = restore_backup(path, store, overwrite=overwrite, progress=progress)
+    emit(restored, json)
+
+
 def demo() -> None:
     """A conversation goes through the whole path; then questions, a contradiction, an erasure, each with its reason."""
     from memstrata.cli.demo import run

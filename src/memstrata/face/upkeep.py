@@ -10,11 +10,12 @@ from memstrata.embed import Embedder, create_embedder
 from memstrata.errors import ClosedError, ScopeError
 from memstrata.face.base import MemoryBase
 from memstrata.intake.arguments import seconds
-from memstrata.ledger import check, export, importing, maintain, reembed, reindex, stats
+from memstrata.ledger import backup, check, export, importing, maintain, reembed, reindex, stats
 from memstrata.ledger.check import Disagreement
 from memstrata.ledger.reindex import Progress
 from memstrata.moving import move
 from memstrata.moving.move import Moved, System
+from memstrata.store.backup import Backup
 from memstrata.tiers.touch import TouchBuffer
 from memstrata.types import (
     Receipt,
@@ -144,6 +145,24 @@ class MemoryUpkeep(MemoryBase):
         moved = await move.move_in(self._engine, system, path, scope, tz=tz, progress=progress)
         self._poke()
         return moved
+
+    async def backup(self, target: str | Path, *, overwrite: bool = False, progress: Progress | None = None) -> Backup:
+        """Write a verified copy of the whole store, all tenants, to one file; others read and write meanwhile.
+
+        It holds what was committed when it began. The file is complete or not there; only its owner may read it.
+        `memstrata.restore_backup` makes a store of it again.
+
+        Args:
+            overwrite: replace an earlier backup at `target`; without it, a file there is an error.
+            progress: called as (what, done, total).
+
+        Raises:
+            StoreError: something is there; StoreFullError: there is no room for it.
+        """
+        if self._closed:
+            raise ClosedError
+        await self._touches.drain()
+        return await backup.backup(self._engine, target, overwrite, progress)
 
     async def reindex(self, *, progress: Progress | None = None) -> dict[str, int]:
         """Make units, terms and vectors anew from the tables of the truth; answers stay the same.

@@ -7,6 +7,7 @@ therefore loses nothing: the next erasure or `maintain` ends what is pending.
 from __future__ import annotations
 
 from memstrata.engine import Engine
+from memstrata.ledger.backup import backups_with
 from memstrata.store.base import Db
 from memstrata.store.read import key_of
 from memstrata.store.rows import dump, to_us
@@ -38,7 +39,8 @@ async def erase(engine: Engine, scope: Scope) -> Erasure:
 
     counts = await engine.store.write(write)
     engine.drop_index(scope)
-    return Erasure(operation, now, counts, complete=await finish_pending(engine))
+    complete = await finish_pending(engine)
+    return Erasure(operation, now, counts, complete, backups=await backups_with(engine, scope))
 
 
 def delete_owner(db: Db, key: tuple[str, str]) -> dict[str, int]:

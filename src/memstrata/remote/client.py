@@ -93,6 +93,9 @@ class RemoteMemory(AsyncMemory):
     async def reembed(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise SettingsError("a store is moved to another model where it lies: `memstrata reembed`")
 
+    async def backup(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise SettingsError("a store is backed up where it lies: `memstrata backup`")
+
     async def check(self) -> NoReturn:
         raise SettingsError("a store is checked where it lies: `memstrata check`")
 

@@ -28,7 +28,7 @@ from memstrata.face.base import OF_THE_STORE
 from memstrata.intake.scope import scope_of
 from memstrata.server.verbs import Right
 from memstrata.settings import load_settings
-from memstrata.store.sqlite import typed_errors
+from memstrata.store.connection import typed_errors
 
 APPLICATION_ID = 0x6D73616B  # "msak"
 SCHEMA_VERSION = 1

@@ -7,7 +7,13 @@ network, no file. All SQL of memstrata is portable between SQLite and PostgreSQL
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol, TypeVar
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+
+if TYPE_CHECKING:
+    from memstrata.store.backup import Backup
+    from memstrata.store.digest import Progress
 
 T = TypeVar("T")
 Row = Any  # a row that is read by column name or position
@@ -66,3 +72,14 @@ class Store(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+@runtime_checkable
+class FileStore(Protocol):
+    """A store that can be copied as a file while it is in use."""
+
+    async def backup(
+        self, target: Path, now: datetime, *, overwrite: bool = False, progress: Progress | None = None
+    ) -> Backup:
+        """Write a verified copy to `target`; see `store.backup.write_backup`."""
+        ...

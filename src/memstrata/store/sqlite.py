@@ -12,108 +12,29 @@ import contextlib
 import itertools
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from pathlib import Path
-from typing import TypeVar
-
-import orjson
+from typing import TYPE_CHECKING, TypeVar
 
 from memstrata.errors import ClosedError, StoreBusyError, StoreError, StoreFormatError, StoreFullError
-from memstrata.store.base import Db, Row
+from memstrata.store.base import Db
+from memstrata.store.connection import SqliteDb, connect, typed_errors
 from memstrata.store.dialect import schema_text, statements
 from memstrata.store.group import GroupWriter, Outcome, Writing, settle
 from memstrata.trace import carried
 
+if TYPE_CHECKING:
+    from memstrata.store.backup import Backup
+    from memstrata.store.digest import Progress
+
 T = TypeVar("T")
 SCHEMA_VERSION = 1
 APPLICATION_ID = 0x6D737472  # "mstr": tells our files from other SQLite databases
-BUSY_SECONDS = 30.0
 READERS = 4
 SCRUB_WAIT_MS = 2000  # how long a scrub waits for readers of old pages
-# A write that the system refused for another reason than ENOSPC: a quota, a limit on the size of files.
-CANNOT_GROW = (sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE)
 _memory_names = itertools.count()
-
-
-class SqliteDb:
-    """One transaction on a SQLite connection; implements `Db`."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-
-    def all(self, sql: str, params: Sequence[object] = ()) -> list[Row]:
-        return self._connection.execute(sql, params).fetchall()
-
-    def one(self, sql: str, params: Sequence[object] = ()) -> Row | None:
-        return self._connection.execute(sql, params).fetchone()
-
-    def run(self, sql: str, params: Sequence[object] = ()) -> int:
-        return self._connection.execute(sql, params).rowcount
-
-    def many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
-        self._connection.executemany(sql, rows)
-
-
-@contextlib.contextmanager
-def typed_errors(path: str) -> Iterator[None]:
-    """Turn sqlite3's errors into ours, by their code."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        if code == sqlite3.SQLITE_FULL:
-            raise StoreFullError from error
-        if getattr(error, "sqlite_errorcode", 0) in CANNOT_GROW:
-            raise StoreFullError(
-                f"{path} cannot grow ({error}): the disk, a quota or a limit on file sizes is used up; nothing of "
-                "this call was written. Free some space and repeat the call."
-            ) from error
-        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            raise StoreBusyError from error
-        if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT) or "decode to UTF-8" in str(error):
-            raise _damaged(path, error) from error
-        if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_IOERR):
-            raise StoreError(
-                f"{path} cannot be opened or written: {error}. Check the folder and its rights."
-            ) from error
-        raise StoreError(f"{path}: {error}") from error
-    except (UnicodeDecodeError, orjson.JSONDecodeError) as error:  # what a store wrote itself, it can read
-        raise _damaged(path, error) from error
-    except IndexError as error:
-        if str(error) != "No item with that key":  # what sqlite3.Row says of a column that its table has not
-            raise
-        raise _damaged(path, error) from error
-
-
-def _damaged(path: str, error: Exception) -> StoreFormatError:
-    return StoreFormatError(
-        f"{path} is damaged or is no SQLite file ({error}); nothing was changed. Restore it from a backup, "
-        "or choose another path."
-    )
-
-
-def _connect(path: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(
-        path,
-        timeout=BUSY_SECONDS,
-        isolation_level=None,
-        check_same_thread=False,
-        uri=path.startswith("file:memstrata-"),
-        cached_statements=512,
-    )
-    connection.row_factory = sqlite3.Row
-    try:
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA secure_delete = ON")  # erased rows leave no bytes in free pages
-        connection.execute("PRAGMA temp_store = MEMORY")
-        connection.execute("PRAGMA mmap_size = 268435456")
-        connection.execute("PRAGMA cache_size = -65536")
-        connection.execute("PRAGMA wal_autocheckpoint = 4000")  # 16 MB: a page that changes often is copied back once
-    except sqlite3.Error:
-        connection.close()
-        raise
-    return connection
 
 
 class SqliteStore:
@@ -135,7 +56,7 @@ class SqliteStore:
         self._closed = False
         self._durable = True
         with typed_errors(self.path):
-            self._writer = _connect(self._target)
+            self._writer = connect(self._target)
             try:
                 self._prepare()
             except (sqlite3.Error, StoreError):
@@ -160,6 +81,8 @@ class SqliteStore:
                 "pip install --upgrade memstrata"
             )
         if version == SCHEMA_VERSION:
+            if self._writer.execute("PRAGMA journal_mode").fetchone()[0] == "delete":  # a restored backup
+                self._writer.execute("PRAGMA journal_mode = WAL")
             return
         self._writer.execute("PRAGMA journal_mode = WAL")
         self._writer.execute("BEGIN IMMEDIATE")
@@ -193,7 +116,7 @@ class SqliteStore:
         with typed_errors(self.path):
             connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
             if connection is None:
-                connection = _connect(self._target)
+                connection = connect(self._target)
                 connection.execute("PRAGMA query_only = ON")
                 self._local.connection = connection
                 with self._guard:
@@ -261,13 +184,30 @@ class SqliteStore:
         if self._in_memory:
             return True
         try:
-            with typed_errors(self.path), contextlib.closing(_connect(self._target)) as connection:
+            with typed_errors(self.path), contextlib.closing(connect(self._target)) as connection:
                 connection.execute("VACUUM")  # pages keep remnants of cells that moved: they are written anew
                 connection.execute(f"PRAGMA busy_timeout = {SCRUB_WAIT_MS}")
                 busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         except (StoreBusyError, StoreFullError):
             return False
         return not busy
+
+    async def backup(
+        self, target: Path, now: datetime, *, overwrite: bool = False, progress: Progress | None = None
+    ) -> Backup:
+        """A hot backup, on a connection of its own: nobody waits for it."""
+        from memstrata.store.backup import write_backup
+
+        if self._in_memory:
+            raise StoreError("a store in memory has no file to back up: use export")
+        if self._closed:
+            raise ClosedError
+
+        def work() -> Backup:
+            with typed_errors(self.path), contextlib.closing(connect(self._target)) as source:
+                return write_backup(source, target, now, overwrite=overwrite, progress=progress)
+
+        return await asyncio.to_thread(work)
 
     async def integrity(self) -> list[str]:
         def read(db: Db) -> list[str]:

@@ -26,6 +26,35 @@ DERIVED = ("units", "vectors", "next_vectors")
 ACCOUNTS = ("calls",)  # what work cost here: erased with its owner, no part of an export
 OWNED = TRUTH + DERIVED + ACCOUNTS
 
+# What tells one row of a table from another, in the order of its index: reading goes on after such a key.
+_OWN = {
+    "owners": (),
+    "scopes": ("agent",),
+    "sessions": ("agent", "session"),
+    "turns": ("no",),
+    "pages": ("no",),
+    "notes": ("no",),
+    "evidence": ("note", "turn"),
+    "links": ("source", "target", "type"),
+    "names": ("name", "note"),
+    "decisions": ("id",),
+    "feedback": ("decision",),
+    "operations": ("id",),
+    "changes": ("op", "n"),
+    "jobs": ("no",),
+    "served": ("agent", "session", "note"),
+    "units": ("no",),
+    "vectors": ("unit", "chunk"),
+    "next_vectors": ("model", "digest"),
+    "calls": ("id",),
+}
+KEYS: dict[str, tuple[str, ...]] = {
+    **{table: ("tenant", "owner", *own) for table, own in _OWN.items()},
+    "erasures": ("tenant", "id"),
+    "meta": ("key",),
+}
+DATA = tuple(table for table in KEYS if table != "meta")  # all rows that are somebody's
+
 
 def reindex_mark(tenant: str) -> str:
     """The key in `meta` under which an unfinished reindex keeps the last owner it has done."""

@@ -10,6 +10,7 @@ from memstrata.embed import Embedder
 from memstrata.ledger.check import Disagreement
 from memstrata.ledger.reindex import Progress
 from memstrata.moving.move import Moved, System
+from memstrata.store.backup import Backup
 from memstrata.sync.thread import MemoryThread
 from memstrata.types import Receipt
 
@@ -123,6 +124,21 @@ class SyncUpkeep(MemoryThread):
                 system, path, user_id=user_id, agent_id=agent_id, session_id=session_id, tz=tz, progress=progress
             )
         )
+
+    def backup(self, target: str | Path, *, overwrite: bool = False, progress: Progress | None = None) -> Backup:
+        """Write a verified copy of the whole store, all tenants, to one file; others read and write meanwhile.
+
+        It holds what was committed when it began. The file is complete or not there; only its owner may read it.
+        `memstrata.restore_backup` makes a store of it again.
+
+        Args:
+            overwrite: replace an earlier backup at `target`; without it, a file there is an error.
+            progress: called as (what, done, total).
+
+        Raises:
+            StoreError: something is there; StoreFullError: there is no room for it.
+        """
+        return self._run(self._async.backup(target, overwrite=overwrite, progress=progress))
 
     def reindex(self, *, progress: Progress | None = None) -> dict[str, int]:
         """Make units, terms and vectors anew from the tables of the truth; answers stay the same.

@@ -1,0 +1,111 @@
+"""kill -9 while a whole store is written to a file: at the path is the old file or the new one, never a half."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tests_crash_child import AT, SETTINGS, statement
+
+from memstrata import Memory, SetClock, restore_backup
+from memstrata.store.backup import read_backup
+
+CHILD = Path(__file__).with_name("child_files.py")
+ROUNDS = 30
+MODES = ("backup", "restore")
+
+
+def open_store(path: Path) -> Memory:
+    return Memory(path, **SETTINGS, worker=False, clock=SetClock(AT))
+
+
+def tell(path: Path, user: str, seed: int) -> None:
+    with open_store(path) as memory:
+        for n in range(40):
+            memory.add(statement(n, seed), user_id=user, session_id="s")
+        memory.flush()
+
+
+def users(path: Path) -> list[str]:
+    with open_store(path) as memory:
+        assert memory.check() == ()
+        return sorted(each.user or "" for each in memory.owners().owners)
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a store of ana and bob, and a backup of it from when there was only ana."""
+    folder = tmp_path_factory.mktemp("prepared")
+    tell(folder / "memory.db", "ana", 1)
+    with open_store(folder / "memory.db") as memory:
+        memory.backup(folder / "memory.backup")
+    tell(folder / "memory.db", "bob", 2)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def steps(prepared: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
+    """How often each verb tells its progress."""
+    found = {}
+    for mode in MODES:
+        folder = shutil.copytree(prepared, tmp_path_factory.mktemp(mode) / "whole")
+        told = subprocess.run(command(folder, mode), capture_output=True, text=True, check=True).stdout
+        found[mode] = int(told.split()[-1])
+        assert found[mode] > 20
+    return found
+
+
+def command(folder: Path, mode: str, *step: int) -> list[str]:
+    return [sys.executable, str(CHILD), mode, str(folder / "memory.db"), str(folder / "memory.backup"), *map(str, step)]
+
+
+def check(folder: Path, mode: str) -> None:
+    """Both files are whole, each the old or the new one; and the verb goes through."""
+    held = read_backup(folder / "memory.backup").counts["owners"]
+    assert held in ((1, 2) if mode == "backup" else (1,))
+    assert users(folder / "memory.db") in ([["ana", "bob"]] if mode == "backup" else [["ana", "bob"], ["ana"]])
+    if mode == "backup":
+        with open_store(folder / "memory.db") as memory:
+            assert memory.backup(folder / "memory.backup", overwrite=True).counts["owners"] == 2
+    else:
+        restore_backup(folder / "memory.backup", folder / "memory.db", overwrite=True)
+        assert users(folder / "memory.db") == ["ana"]
+    assert sorted(file.name for file in folder.iterdir()) == ["memory.backup", "memory.db"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("share", [0.2, 0.6, 1.0])
+def test_a_kill_leaves_the_old_file_or_the_new_one(
+    prepared: Path, steps: dict[str, int], tmp_path: Path, mode: str, share: float
+) -> None:
+    folder = shutil.copytree(prepared, tmp_path / "store")
+    killed = subprocess.run(command(folder, mode, int(steps[mode] * share)), capture_output=True, check=False)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr.decode()
+    check(folder, mode)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("mode", MODES)
+def test_many_kills(prepared: Path, tmp_path_factory: pytest.TempPathFactory, mode: str) -> None:
+    rng = random.Random(mode)
+    kills = 0
+    for turn in range(ROUNDS):
+        folder = shutil.copytree(prepared, tmp_path_factory.mktemp(f"{mode}{turn}") / "store")
+        for _ in range(3):
+            child = subprocess.Popen(command(folder, mode), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            assert child.stdout is not None
+            child.stdout.readline()
+            time.sleep(rng.uniform(0.0, 0.25))
+            os.kill(child.pid, signal.SIGKILL)
+            _, err = child.communicate(timeout=60)
+            assert child.returncode in (0, -signal.SIGKILL), err.decode()
+            kills += child.returncode != 0
+        check(folder, mode)
+    print(f"\n{mode:<10} rounds {ROUNDS}  kills {kills}  half files 0", end="")
