@@ -15,7 +15,7 @@ import pytest_asyncio
 from tests import servers
 
 from memstrata.errors import ClosedError, StoreBusyError, StoreError, StoreFormatError
-from memstrata.store import connection, group
+from memstrata.store import connection, group, sqlite
 from memstrata.store.base import Db, Store
 from memstrata.store.postgres import PostgresStore
 from memstrata.store.sqlite import SqliteStore
