@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memstrata.errors import StoreError
+from memstrata.store.addresses import is_there
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -24,18 +24,18 @@ def stderr() -> Console:
 
 
 @contextlib.contextmanager
-def reading(store: Path, embedder: str | None = None, *, llm: str | None = None) -> Iterator[Memory]:
+def reading(store: str, embedder: str | None = None, *, llm: str | None = None) -> Iterator[Memory]:
     """The memory at a path, which must be there: a mistyped path is told, not made."""
     from memstrata.memory import Memory
 
-    if not store.exists():
+    if not is_there(store):
         raise StoreError(f"{store}: no store is there. Name one with --store, or begin one: memstrata remember TEXT")
     with Memory(store, embedder=embedder, llm=llm, worker=False) as memory:
         yield memory
 
 
 @contextlib.contextmanager
-def writing(store: Path, embedder: str | None = None) -> Iterator[Memory]:
+def writing(store: str, embedder: str | None = None) -> Iterator[Memory]:
     """The memory at a path, made when missing; what the command has queued is done before it ends."""
     from memstrata.memory import Memory
 

@@ -64,8 +64,8 @@ def block(store: str, *, user: str | None, agent: str | None, read_only: bool) -
     """What a client runs. A store's path is made absolute: a client starts it in a folder of its own."""
     if user is None and agent is None:
         raise ScopeError("name whose memory the client is given: --user NAME, or --agent NAME")
-    is_service = store.startswith(("http://", "https://"))
-    arguments = ["mcp", "--store", store if is_service else str(Path(store).resolve())]
+    is_address = "://" in store
+    arguments = ["mcp", "--store", store if is_address else str(Path(store).resolve())]
     arguments += [] if user is None else ["--user", user]
     arguments += [] if agent is None else ["--agent", agent]
     arguments += ["--read-only"] if read_only else []

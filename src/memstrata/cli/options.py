@@ -7,9 +7,11 @@ from typing import Annotated
 
 import typer
 
-DEFAULT_STORE = Path("memory.db")
+DEFAULT_STORE = "memory.db"
 
-Store = Annotated[Path, typer.Option("--store", "-s", envvar="MEMSTRATA_PATH", help="The store's file.")]
+Store = Annotated[
+    str, typer.Option("--store", "-s", envvar="MEMSTRATA_PATH", help="The store's file, or a postgresql:// address.")
+]
 User = Annotated[str | None, typer.Option("--user", "-u", envvar="MEMSTRATA_USER", help="Whose memory: the user.")]
 # Where no user means everybody, or all of it goes: MEMSTRATA_USER does not count.
 NamedUser = Annotated[str | None, typer.Option("--user", "-u", help="The user; MEMSTRATA_USER does not count here.")]

@@ -16,6 +16,7 @@ from memstrata.cli.common import emit, stderr
 from memstrata.cli.options import DEFAULT_STORE, Embedder, Json, Store
 from memstrata.cli.parts import records
 from memstrata.errors import InputError, MissingExtraError, SettingsError
+from memstrata.store.addresses import access_beside
 
 if TYPE_CHECKING:
     from memstrata.server.keys import AccessFile
@@ -87,10 +88,10 @@ def serve(
     run.serve(app, [sock])
 
 
-def _file(store: Path, access: Path | None) -> AccessFile:
+def _file(store: str, access: Path | None) -> AccessFile:
     from memstrata.server.keys import AccessFile
 
-    return AccessFile(store.with_name(f"{store.name}.access") if access is None else access)
+    return AccessFile(access_beside(store) if access is None else access)
 
 
 def create(

@@ -32,6 +32,7 @@ from memstrata.cli.options import (
     User,
     Zone,
 )
+from memstrata.store.addresses import is_there
 
 Said = Annotated[
     str | None, typer.Argument(help="What was said; - or nothing: messages as JSON or JSON Lines from stdin.")
@@ -113,7 +114,7 @@ def preview(
     from memstrata.memory import Memory
 
     messages = read.messages(text, file, role, name)
-    with Memory(store if store.exists() else ":memory:", embedder=embedder, worker=False) as memory:
+    with Memory(store if is_there(store) else ":memory:", embedder=embedder, worker=False) as memory:
         emit(memory.preview(messages, user_id=user, agent_id=agent, session_id=session, at=at), json)
 
 

@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -165,16 +166,26 @@ def _started(pid: int) -> str:
         return ""
 
 
+@cache
+def _machine() -> str:
+    """A name for where a process number means one process: names of hosts repeat, and numbers in their containers."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return f"{socket.gethostname()}/{boot}/{Path('/proc/self/ns/pid').readlink()}"
+    except OSError:  # a system without these
+        return f"{socket.gethostname()}/{uuid.getnode():x}"
+
+
 def new_holder() -> str:
-    """A name for this worker that tells others whether its process still lives."""
+    """A name for this worker that tells others on its machine whether its process still lives."""
     pid = os.getpid()
-    return f"{socket.gethostname()}|{pid}|{_started(pid)}|{uuid.uuid4().hex[:8]}"
+    return f"{_machine()}|{pid}|{_started(pid)}|{uuid.uuid4().hex[:8]}"
 
 
 def _is_dead(holder: str) -> bool:
     """Whether the holder ran on this machine and its process is gone."""
-    host, pid, started, _ = holder.split("|")
-    if host != socket.gethostname():
+    machine, pid, started, _ = holder.split("|")
+    if machine != _machine():
         return False
     try:
         os.kill(int(pid), 0)

@@ -21,6 +21,7 @@ from memstrata.server.door import Auditor
 from memstrata.server.keys import RIGHTS, AccessFile, Rules, no_rules
 from memstrata.server.metrics import Metrics
 from memstrata.server.oidc import LOCAL_HOSTS, JwtAuthenticator, Provider
+from memstrata.store.addresses import access_beside
 
 DRAIN_SECONDS = 30  # how long requests under way may take after SIGTERM
 
@@ -29,7 +30,7 @@ DRAIN_SECONDS = 30  # how long requests under way may take after SIGTERM
 class Options:
     """How the service is run. `access` is the file of keys and the audit log; None: beside the store."""
 
-    store: Path
+    store: Path | str
     access: Path | None = None
     host: str = "127.0.0.1"
     port: int = 8321
@@ -44,7 +45,7 @@ class Options:
 
     @property
     def access_path(self) -> Path:
-        return self.store.with_name(f"{self.store.name}.access") if self.access is None else self.access
+        return access_beside(self.store) if self.access is None else self.access
 
 
 def is_loopback(host: str) -> bool:

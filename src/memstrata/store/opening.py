@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from memstrata.embed.base import require
+from memstrata.store.addresses import is_server
 from memstrata.store.base import Store
 from memstrata.store.sqlite import SqliteStore
-
-SERVERS = ("postgresql://", "postgres://")
 
 
 def open_store(address: str | Path) -> Store:
@@ -16,9 +15,9 @@ def open_store(address: str | Path) -> Store:
 
     Raises MissingExtraError where what it needs is not installed, StoreError where it cannot be opened.
     """
-    if isinstance(address, str) and address.startswith(SERVERS):
+    if is_server(address):
         require("psycopg_pool", "a store in PostgreSQL", "postgres")
         from memstrata.store.postgres import PostgresStore
 
-        return PostgresStore(address)
+        return PostgresStore(str(address))
     return SqliteStore(address)

@@ -292,3 +292,18 @@ async def test_flush_and_the_background_do_each_job_once(tmp_path: Path) -> None
         verbs = [row[4] for row in (await rows(memory, "operations"))["operations"]]
         assert verbs.count("page") == 20
         assert (await rows(memory, "jobs"))["jobs"] == []
+
+
+@pytest.mark.parametrize("here", [True, False])
+async def test_only_on_its_own_machine_is_a_worker_known_to_be_dead(
+    tmp_path: Path, clock: SetClock, monkeypatch: pytest.MonkeyPatch, here: bool
+) -> None:
+    """The number of a process says nothing on another machine, even one that has the same name."""
+    async with AsyncMemory(tmp_path / "m.db", embedder="hashing", clock=clock, worker=False) as memory:
+        await memory.add(turns(1), user_id="u", session_id="s")
+        store = memory._engine.store
+        machine, _, started, own = new_holder().split("|")
+        name, _, rest = machine.partition("/")
+        gone = "|".join((machine if here else f"{name}/other{rest}", "4194305", started, own))  # above any number
+        assert await store.write(lambda db: lease(db, "default", "u:u", gone, 60))
+        assert await store.write(lambda db: lease(db, "default", "u:u", new_holder(), 60)) is here
