@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from memstrata._version import __version__
-from memstrata.cli import admission, decisions, evaluation, look, mcp, model, notes, runs, serve, turns, upkeep
+from memstrata.cli import admission, decisions, evaluation, look, mcp, model, notes, runs, serve, turns, upkeep, worker
 from memstrata.cli.audit import audit
 
 COMMANDS: Mapping[str, tuple[Callable[..., None], ...]] = {
@@ -29,6 +29,7 @@ COMMANDS: Mapping[str, tuple[Callable[..., None], ...]] = {
     "Upkeep": (
         upkeep.maintain,
         upkeep.flush,
+        worker.worker,
         upkeep.distil,
         upkeep.stats,
         model.cost,

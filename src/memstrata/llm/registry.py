@@ -17,8 +17,9 @@ def create_llm(
     """The language model named `spec`: "openai:NAME", "anthropic:NAME", "google:NAME", "bedrock:NAME", "local:PATH".
 
     `base_url` is any other endpoint that speaks the provider's protocol; OpenAI's is the common one. Keys come from the
-    environment, under the names that each provider gives them (OPENAI_API_KEY, ANTHROPIC_API_KEY, GOOGLE_API_KEY, AWS_*). "local" is a
-    GGUF file that runs in this process. `profile` None: "small" for local models, else "full". `timeout` in seconds.
+    environment, under the names that each provider gives them (OPENAI_API_KEY, ANTHROPIC_API_KEY, GOOGLE_API_KEY,
+    AWS_*). "local" is a GGUF file that runs in this process. `profile`
+    None: "small" for local models, else "full". `timeout` in seconds.
 
     Raises:
         SettingsError: no such provider, no key, no such file.

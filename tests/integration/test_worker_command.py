@@ -1,0 +1,60 @@
+"""`memstrata worker`: several processes on one store, one owner's jobs in their order, the job in hand finished."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from memstrata import Memory
+
+USERS = ("ana", "綾子", "王芳")
+SAID = ("I moved to Porto in May.", "東京で看護師として働いています。", "我住在上海。", "I play the cello.", "ok")
+
+
+def start(store: Path) -> subprocess.Popen[str]:
+    env = {name: value for name, value in os.environ.items() if not name.startswith("MEMSTRATA_")}
+    words = ["worker", "--store", str(store), "--poll", "0.05", "--upkeep", "0"]
+    worker = subprocess.Popen(
+        [sys.executable, "-c", "from memstrata.cli import main; main()", *words],
+        env={**env, "MEMSTRATA_EMBEDDER": "hashing"},
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert worker.stderr is not None
+    assert "works off" in worker.stderr.readline()
+    return worker
+
+
+def test_two_workers_share_a_store_and_stop_when_told(tmp_path: Path) -> None:
+    store = tmp_path / "memory.db"
+    with Memory(store, embedder="hashing", worker=False) as memory:
+        memory.stats()  # the store is there before the workers
+    workers = [start(store), start(store)]
+    try:
+        with Memory(store, embedder="hashing", worker=False) as memory:
+            for user in USERS:
+                for text in SAID:
+                    memory.add({"role": "user", "content": text}, user_id=user)
+                memory.end_session(user_id=user)
+            deadline = time.monotonic() + 60
+            while memory.stats()["jobs"].get("queued"):
+                assert time.monotonic() < deadline, memory.stats()["jobs"]
+                time.sleep(0.05)
+            for worker in workers:
+                worker.send_signal(signal.SIGTERM)
+            for worker in workers:
+                err = worker.communicate(timeout=60)[1]
+                assert worker.returncode == 0, err
+            assert memory.stats()["jobs"]["failed"] == 0
+            for user in USERS:
+                pages = memory.operations(user_id=user, verb="page").operations
+                assert len(pages) == 1, "a page is summarised once"
+    finally:
+        for worker in workers:
+            worker.kill()
+            worker.communicate()
