@@ -67,7 +67,7 @@ class SqliteStore:
         self._pool = None if self._in_memory else ThreadPoolExecutor(READERS, thread_name_prefix="memstrata-reader")
 
     def _prepare(self) -> None:
-        """Create the schema in a new file, or check that this one is ours and of a version we know."""
+        """Create the schema in a new file; check that an old one is ours, and bring it to the newest version."""
         self._writer.execute("BEGIN")  # one snapshot: another process may be making the schema
         version = self._writer.execute("PRAGMA user_version").fetchone()[0]
         application = self._writer.execute("PRAGMA application_id").fetchone()[0]
@@ -80,9 +80,13 @@ class SqliteStore:
                 f"{self.path} has schema {version}, this memstrata knows up to {SCHEMA_VERSION}: "
                 "pip install --upgrade memstrata"
             )
-        if version == SCHEMA_VERSION:
+        if version:
             if self._writer.execute("PRAGMA journal_mode").fetchone()[0] == "delete":  # a restored backup
                 self._writer.execute("PRAGMA journal_mode = WAL")
+            if version < SCHEMA_VERSION:
+                from memstrata.store.upgrade import upgrade
+
+                upgrade(self._writer, Path(self.path), SCHEMA_VERSION)
             return
         self._writer.execute("PRAGMA journal_mode = WAL")
         self._writer.execute("BEGIN IMMEDIATE")
