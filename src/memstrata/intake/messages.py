@@ -22,6 +22,7 @@ from memstrata.types import Message, Part, Role
 __all__ = ["check_not_future", "parse", "parse_time"]
 
 MAX_METADATA_BYTES = 64 * 1024
+MAX_DEPTH = 100  # of metadata: deeper is no data, and more than JSON libraries take
 
 # The names that providers use for the four roles.
 ROLES: Mapping[str, Role] = {
@@ -283,7 +284,9 @@ def _check_json(value: dict[str, Any], what: str, index: int | None) -> str:
     return written
 
 
-def _check_values(value: object, what: str, index: int | None) -> None:
+def _check_values(value: object, what: str, index: int | None, depth: int = 0) -> None:
+    if depth > MAX_DEPTH:
+        raise MessageError(f"{what} is nested deeper than {MAX_DEPTH}: keep it as a text", index=index)
     if isinstance(value, str):
         fault = fault_in_text(value)
         if fault is not None:
@@ -296,11 +299,11 @@ def _check_values(value: object, what: str, index: int | None) -> None:
                 raise MessageError(
                     f"{what} has the key {key!r} of type {type(key).__name__}: keys are strings", index=index
                 )
-            _check_values(key, what, index)
-            _check_values(inner, what, index)
+            _check_values(key, what, index, depth)
+            _check_values(inner, what, index, depth + 1)
     elif isinstance(value, (list, tuple)):
         for inner in value:
-            _check_values(inner, what, index)
+            _check_values(inner, what, index, depth + 1)
 
 
 def _id(message: Mapping[str, Any], what: str, index: int | None) -> str | None:
