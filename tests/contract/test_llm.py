@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import json
 import logging
@@ -15,6 +16,7 @@ import pytest
 from memstrata import Memory
 from memstrata.errors import ClosedError, LLMRefusedError, LLMUnavailableError, SettingsError
 from memstrata.llm import LLM, Request, create_llm
+from memstrata.llm.base import Completion
 from memstrata.llm.fakes import EchoLLM, RecordedLLM, ScriptedLLM
 
 from .chat_server import ChatServer, chat_server
@@ -260,6 +262,22 @@ def test_names_that_cannot_be_taken(monkeypatch: pytest.MonkeyPatch, tmp_path: P
         create_llm(f"local:{tmp_path}/none.gguf", base_url="http://127.0.0.1:1")
     with pytest.raises(SettingsError, match="no such file"):
         create_llm(f"local:{tmp_path}/none.gguf")
+
+
+async def test_a_call_that_waits_for_others_has_its_whole_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("xllamacpp")
+    from memstrata.llm.local import LocalLLM
+
+    def slow(llm: LocalLLM, request: Request) -> Completion:
+        time.sleep(0.5)
+        return Completion("{}")
+
+    (tmp_path / "any.gguf").touch()
+    monkeypatch.setattr(LocalLLM, "_answer", slow)
+    llm = LocalLLM(str(tmp_path / "any.gguf"), timeout=1.4)
+    answers = await asyncio.gather(*(llm.complete(REQUEST) for _ in range(4)))  # two seconds, one after another
+    assert [each.text for each in answers] == ["{}"] * 4
+    await llm.close()
 
 
 async def test_a_text_of_a_local_model_has_an_end() -> None:

@@ -15,6 +15,7 @@ import typer
 from memstrata.cli.common import emit, stderr
 from memstrata.cli.options import Embedder, Json
 from memstrata.cli.runs import (
+    PATIENCE,
     BaseUrl,
     Judge,
     Sample,
@@ -130,7 +131,7 @@ def table(
 
     data = _part(_load(path), limit, turns)
     options = _options(cache, jobs, None, clock, max_tokens, embedder)
-    answerer = None if llm is None else Answerer(lambda: create_llm(llm, base_url=base_url), sample)
+    answerer = None if llm is None else Answerer(lambda: create_llm(llm, base_url=base_url, timeout=PATIENCE), sample)
     shows = stderr().is_terminal
     systems = [under(each, _settings(None, settings)) for each in chosen(rows or ())]
     lines = make_table(data, systems, options, out, progress=shows, seed=seed, answerer=answerer)

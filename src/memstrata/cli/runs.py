@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from memstrata.evaluation.compare import Difference
     from memstrata.evaluation.folder import RunFolder
 
+PATIENCE = 900.0  # seconds for an answer: a local model on a busy machine is slow, and nobody waits for it
 Seed = Annotated[int, typer.Option(help="Of the resampling and of samples.")]
 Runs = Annotated[list[Path], typer.Argument(exists=True, file_okay=False, help="Run folders.")]
 
@@ -82,12 +83,12 @@ def answers_of(
     async def work() -> list[dict[str, Any]]:
         with bar("answers") as progress:
             done = itertools.count(1)
-            model = create_llm(llm, base_url=base_url)
+            model = create_llm(llm, base_url=base_url, timeout=PATIENCE)
             tick = lambda: progress("answers", next(done), sample or 0)  # noqa: E731
             await answering.answer_run(folder, model, count=sample, seed=seed, at_once=at_once, done=tick)
             await model.close()
             if judge is not None:
-                grader = create_llm(judge, base_url=base_url)
+                grader = create_llm(judge, base_url=base_url, timeout=PATIENCE)
                 await answering.judge_run(folder, grader, at_once=at_once, done=tick)
                 await grader.close()
         embedder = create_embedder("minilm")
@@ -130,7 +131,7 @@ def score(
         return
 
     async def work() -> dict[str, Any]:
-        grader = create_llm(judge, base_url=base_url)
+        grader = create_llm(judge, base_url=base_url, timeout=PATIENCE)
         with bar("verdicts") as progress:
             done = itertools.count(1)
             tick = lambda: progress("verdicts", next(done), sample or 0)  # noqa: E731

@@ -46,18 +46,20 @@ class LocalLLM:
         self._threads = threads or max(1, (os.cpu_count() or 2) // 2)  # threads that wait for a busy core cost tenfold
         self._server: Server | None = None
         self._closed = False
+        self._turn = asyncio.Lock()
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="memstrata-llm")
 
     async def complete(self, request: Request) -> Completion:
         """See `LLM.complete`."""
-        if self._closed:
-            raise ClosedError("this language model is closed")
-        running = asyncio.get_running_loop().run_in_executor(self._worker, self._answer, request)
-        try:
-            async with asyncio.timeout(self._timeout):
-                return await asyncio.shield(running)
-        except TimeoutError as error:
-            raise LLMUnavailableError(f"{self.name}: no answer within {self._timeout:g} s") from error
+        async with self._turn:  # the time of others' answers is not this one's
+            if self._closed:
+                raise ClosedError("this language model is closed")
+            running = asyncio.get_running_loop().run_in_executor(self._worker, self._answer, request)
+            try:
+                async with asyncio.timeout(self._timeout):
+                    return await asyncio.shield(running)
+            except TimeoutError as error:
+                raise LLMUnavailableError(f"{self.name}: no answer within {self._timeout:g} s") from error
 
     async def close(self) -> None:
         """See `LLM.close`. A call in hand is finished first."""
