@@ -37,6 +37,7 @@ def rows_of(path: Path, sql: str, *params: object) -> list[dict[str, Any]]:
     """Rows as they lie in the store at a path."""
     if ON_POSTGRES:
         with closing(connect(*split_address(servers.address_for(path)))) as connection:
+            connection.execute("SET memstrata.rows TO 'all'")
             return [dict(row) for row in PostgresDb(connection).all(sql, params)]
     with closing(sqlite3.connect(path)) as db:
         db.row_factory = sqlite3.Row

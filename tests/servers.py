@@ -13,6 +13,8 @@ from hashlib import sha256
 from pathlib import Path
 from types import SimpleNamespace
 
+import psycopg
+
 USER = "embedded_postgres"  # the server refuses to run as root
 
 
@@ -55,6 +57,12 @@ class PostgresServer:
                 "max_connections = 300\nshared_buffers = 64MB\nautovacuum_naptime = 10s\n"
             )
         self.start()
+        # Row-level security does not hold for a superuser.
+        self._sql("CREATE ROLE memory LOGIN; GRANT CREATE ON DATABASE postgres TO memory")
+
+    def _sql(self, statement: str) -> None:
+        with psycopg.connect(host=str(self.folder), user="postgres", dbname="postgres", autocommit=True) as connection:
+            connection.execute(statement.encode())
 
     def _run(self, program: str, *arguments: str) -> None:
         subprocess.run(
@@ -73,7 +81,7 @@ class PostgresServer:
         """`fast` cuts every connection; `immediate` is a crash, which the next start recovers from."""
         self._run("pg_ctl", "-w", "-t", "100", "-m", mode, "stop")
 
-    def address(self, schema: str = "memstrata", user: str = "postgres") -> str:
+    def address(self, schema: str = "memstrata", user: str = "memory") -> str:
         return f"postgresql://{user}@/postgres?host={self.folder}&schema={schema}"
 
     def remove(self) -> None:

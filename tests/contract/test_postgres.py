@@ -84,7 +84,7 @@ def test_every_primary_key_begins_with_the_tenant() -> None:
     tables = [statement for statement in postgres_schema() if statement.startswith("CREATE TABLE")]
     assert len(tables) > 15
     for table in tables:
-        if not table.startswith("CREATE TABLE meta "):
+        if not table.startswith(("CREATE TABLE meta ", "CREATE TABLE writers ")):
             assert re.search(r"PRIMARY KEY \(tenant, ", table), table
     assert not [statement for statement in postgres_schema() if "sqlite" in statement or "ROWID" in statement]
 
@@ -131,7 +131,7 @@ def test_a_newer_schema_is_refused(address: str) -> None:
 
 
 def test_a_database_of_another_encoding_is_refused(address: str) -> None:
-    name = split_address(address)[1]
+    name, address = split_address(address)[1], address.replace("memory@", "postgres@")
     direct(address, f"CREATE DATABASE {name} ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
     with pytest.raises(StoreFormatError, match="LATIN1"):
         PostgresStore(address.replace("/postgres?", f"/{name}?"))
@@ -142,7 +142,7 @@ def test_a_database_of_another_encoding_is_refused(address: str) -> None:
     [
         (("/postgres?", "/no_such_database?"), StoreError),
         (("host=/tmp", "host=/tmp/nowhere"), StoreUnreachableError),
-        (("postgres@", "postgres:s3cret@"), None),
+        (("memory@", "memory:s3cret@"), None),
     ],
 )
 def test_where_it_cannot_be_opened_it_says_why_and_shows_no_password(
@@ -176,6 +176,70 @@ def test_a_new_schema_is_made_once_however_many_open_it(address: str) -> None:
     for store in stores:
         asyncio.run(store.close())
     assert failed == []
+
+
+# the second wall ------------------------------------------------------------------------------------------------------
+
+TABLES = ("owners", "turns", "sessions", "operations", "units", "vectors", "jobs", "decisions", "notes", "evidence")
+
+
+async def test_the_database_itself_keeps_tenants_apart(address: str) -> None:
+    for tenant in ("left", "right"):
+        with Memory(address, embedder="hashing", worker=False, tenant=tenant) as memory:
+            memory.remember("私は京都に住んでいます。", user_id="ana")
+            memory.add("I may buy a boat.", user_id="ana")
+    where, schema = split_address(address)
+    with psycopg.connect(where, autocommit=True) as connection:
+        connection.execute(f"SET search_path TO {schema}".encode())
+
+        def tenants(table: str) -> list[str]:
+            query = f"SELECT DISTINCT tenant FROM {table} ORDER BY tenant"
+            return [row[0] for row in connection.execute(query.encode())]
+
+        for said, seen in ((None, []), ("of left", ["left"]), ("of nobody", []), ("all", ["left", "right"])):
+            if said is not None:
+                connection.execute("SELECT set_config('memstrata.rows', %s, false)", (said,))
+            for table in TABLES:
+                assert tenants(table) == seen, (said, table)
+        connection.execute("SET memstrata.rows TO 'of left'")
+        assert connection.execute("DELETE FROM turns WHERE tenant = 'right'").rowcount == 0
+        assert connection.execute("UPDATE owners SET seq = 0 WHERE tenant = 'right'").rowcount == 0
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            connection.execute("INSERT INTO owners (tenant, owner) VALUES ('right', 'u:eve')")
+        bare = connection.execute(
+            "SELECT relname FROM pg_class WHERE relnamespace = %s::regnamespace AND relkind = 'r'"
+            " AND NOT (relrowsecurity AND relforcerowsecurity)", (schema,)).fetchall()  # fmt: skip
+        assert sorted(bare) == [("meta",), ("writers",)]
+
+
+async def test_a_statement_that_forgets_its_tenant_meets_the_wall(address: str) -> None:
+    store = PostgresStore(address)
+    await store.write(
+        lambda db: db.many("INSERT INTO owners (tenant, owner) VALUES (?, ?)", [("a", "u:x"), ("b", "u:x")])
+    )
+
+    def count(db: Db) -> int:
+        return int(db.all("SELECT count(*) AS n FROM owners")[0]["n"])
+
+    views = [store.within("a"), store, store.within("none")]
+    assert [await view.read(count) for view in views] == [1, 2, 0]
+    # Written together in one commit, each within its own.
+    assert await asyncio.gather(*(view.write(count) for view in views * 5)) == [1, 2, 0] * 5
+    with pytest.raises(StoreError, match="row-level security"):
+        await store.within("a").write(lambda db: db.run("INSERT INTO owners (tenant, owner) VALUES ('b', 'u:y')"))
+    await store.close()
+
+
+def test_reembed_reaches_every_tenant(address: str) -> None:
+    for tenant in ("left", "right"):
+        with Memory(address, embedder="hashing", worker=False, tenant=tenant) as memory:
+            memory.remember("我对花生过敏。", user_id="ana")
+    with Memory(address, embedder="hashing", worker=False, tenant="left") as memory:
+        memory.reembed("static")
+    for tenant in ("left", "right"):
+        with Memory(address, embedder="static", worker=False, tenant=tenant) as memory:
+            assert memory.check() == ()
+            assert "花生" in memory.recall("花生", user_id="ana").hits[0].text
 
 
 # writers that meet ----------------------------------------------------------------------------------------------------

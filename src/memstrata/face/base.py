@@ -74,7 +74,7 @@ class MemoryBase:
         loaded = load_settings(**settings)
         made = create_embedder(loaded.embedder if embedder is None else embedder)
         self._engine = Engine(
-            store=store or open_store(path),
+            store=(store or open_store(path)).within(loaded.tenant),
             embedder=made,
             clock=clock or SystemClock(),
             settings=loaded,
@@ -101,6 +101,7 @@ class MemoryBase:
         made = object.__new__(type(self))
         made._engine = replace(
             self._engine,
+            store=self._engine.store.within(tenant),
             settings=loaded,
             policy=load_policy(loaded.policy),
             redactor=Redactor(loaded.redact, loaded.redact_patterns),

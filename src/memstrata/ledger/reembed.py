@@ -30,6 +30,7 @@ async def reembed(
     Returns how many texts were embedded by this run and how many vectors were switched: none where the store has this
     model already.
     """
+    store = store.within(None)
     model = await store.read(lambda db: db.one("SELECT value FROM meta WHERE key = 'embedder'"))
     if model is not None and model["value"] == embedder.name:
         return {"embedded": 0, "vectors": 0}

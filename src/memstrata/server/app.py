@@ -131,7 +131,7 @@ async def _count_store(root: AsyncMemory, metrics: Metrics) -> None:
     """Count what waits in the store, every few seconds."""
     while True:
         try:
-            store = root._engine.store
+            store = root._engine.store.within(None)
             metrics.set_store(await store.read(jobs_by_state), await store.size())
         except MemstrataError as error:
             log.warning("the store could not be counted: %s", type(error).__name__)

@@ -65,7 +65,7 @@ class Tenants:
             return
         count, at = self._turns.get(tenant, (0, 0.0))
         if not at or time.monotonic() - at > FRESH_SECONDS:
-            count = await self._root._engine.store.read(lambda db: _count_turns(db, tenant))
+            count = await self._root._engine.store.within(tenant).read(lambda db: _count_turns(db, tenant))
             _keep(self._turns, tenant, (count, time.monotonic()))
         if count >= most:
             raise HttpError(403, "QuotaError", f"this tenant has its {most} turns; erase or forget, or raise its quota")
@@ -90,7 +90,7 @@ class Tenants:
     async def _each(self, which: Any, verb: str) -> None:
         """Call a verb for tenants, one after another; one that fails does not hold up the others."""
         try:
-            for tenant in await self._root._engine.store.read(which):
+            for tenant in await self._root._engine.store.within(None).read(which):
                 try:
                     await getattr(self.memory(tenant), verb)()
                 except MemstrataError as error:

@@ -71,6 +71,13 @@ class Store(Protocol):
         """Bytes on the disk."""
         ...
 
+    def within(self, tenant: str | None) -> Store:
+        """The same store, whose transactions see and write this tenant's rows only; of all tenants for None.
+
+        A second wall behind the statements, which all name their tenant; a store that cannot hold it gives itself.
+        """
+        ...
+
     async def close(self) -> None: ...
 
 

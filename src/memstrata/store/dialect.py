@@ -7,6 +7,9 @@ The rules, all there are:
   sorted byte by byte as in a file.
 * `WITHOUT ROWID` goes; the first UNIQUE of a table without a primary key is its primary key. Every one begins with the
   tenant (but that of `meta`), so that the tables can be distributed by it.
+* Every table of tenants has row-level security: a transaction sees the rows of the tenant that it says in the setting
+  `memstrata.rows`, "all" for every tenant's, and none where it says nothing.
+* `writers` is PostgreSQL's own.
 * What follows the line `-- SQLite only` is left out.
 """
 
@@ -22,6 +25,20 @@ _LITERAL = re.compile(r"('(?:[^']|'')*')")
 _OF_TWO = re.compile(r"\b(max|min)\(([\w.]+), ([\w.]+)\)")
 _TYPES = {"INTEGER": "BIGINT", "REAL": "DOUBLE PRECISION", "BLOB": "BYTEA", "TEXT": 'TEXT COLLATE "C"'}
 _TYPE = re.compile(rf"\b({'|'.join(_TYPES)})\b")
+
+ROWS = "memstrata.rows"  # the setting that says whose rows a transaction sees
+ALL_ROWS = "all"
+_WALL = (
+    "ALTER TABLE {table} ENABLE ROW LEVEL SECURITY",
+    "ALTER TABLE {table} FORCE ROW LEVEL SECURITY",  # for the tables' owner too
+    f"CREATE POLICY wall ON {{table}} USING (current_setting('{ROWS}', true) IN ('{ALL_ROWS}', 'of ' || tenant))",
+)
+# The last commit of each open store, by which one whose connection broke finds out whether it was made. There is room
+# for a row to change within its page, so that writers do not meet in the index.
+_WRITERS = (
+    'CREATE TABLE writers (writer TEXT COLLATE "C" PRIMARY KEY, number BIGINT NOT NULL, opened TIMESTAMPTZ NOT NULL)'
+    " WITH (fillfactor = 10)"
+)
 
 
 @lru_cache(maxsize=4096)
@@ -41,6 +58,11 @@ def _greatest(found: re.Match[str]) -> str:
     return f"{name}({found[2]}, {found[3]})"
 
 
+def rows_of(tenant: str | None) -> str:
+    """The value of the setting `memstrata.rows` for a tenant, or for all."""
+    return ALL_ROWS if tenant is None else f"of {tenant}"
+
+
 def schema_text() -> str:
     """The tables of every store, as SQLite takes them."""
     return files("memstrata.store").joinpath("schema.sql").read_text("utf-8")
@@ -54,7 +76,10 @@ def statements(script: str) -> Iterator[str]:
 
 def postgres_schema() -> list[str]:
     """The statements that make the tables and indexes in PostgreSQL."""
-    return [_for_postgres(statement) for statement in statements(schema_text().partition(SQLITE_ONLY)[0])]
+    portable = list(statements(schema_text().partition(SQLITE_ONLY)[0]))
+    tables = [statement.split()[2] for statement in portable if statement.startswith("CREATE TABLE")]
+    walls = [wall.format(table=table) for table in tables if table != "meta" for wall in _WALL]
+    return [*map(_for_postgres, portable), *walls, _WRITERS]
 
 
 def _for_postgres(statement: str) -> str:

@@ -2,8 +2,9 @@
 
 Writes are serializable transactions: where two of them would not have the same result one after the other, one is run
 again. One writer of each open store commits what waits together; reads have connections of their own and see one
-snapshot each. A commit whose answer was lost with the connection is looked up by its transaction's number, so that
-nothing is written twice and nothing acknowledged is lost.
+snapshot each. Every commit leaves its number in the row of its writer: one whose answer was lost with the connection is
+looked up there, so that nothing is written twice and nothing acknowledged is lost. (The number of a transaction would
+not do: after a crash the server gives those again that it had not yet written down.)
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import logging
 import random
 import threading
 import time
+import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -25,8 +27,8 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from memstrata.errors import ClosedError, StoreBusyError, StoreError, StoreFormatError, StoreUnreachableError
 from memstrata.store import postgres_link
-from memstrata.store.base import Db
-from memstrata.store.dialect import postgres_schema
+from memstrata.store.base import Db, Store
+from memstrata.store.dialect import ROWS, postgres_schema, rows_of
 from memstrata.store.group import GroupWriter, Outcome, Writing, settle
 from memstrata.store.postgres_link import CONFLICTS, Connection, PostgresDb, is_lost, shown, typed_errors
 from memstrata.store.tables import OWNED
@@ -68,12 +70,14 @@ class PostgresStore:
         self._address, self._schema = split_address(address)
         with typed_errors("the address"):
             self.name = shown(self._address)
+        self._name, self._number = uuid.uuid4().hex, 0  # of the writer, and of its last commit
         self._closed = False
         self._guard = threading.Lock()
         with typed_errors(self.name):
             self._writer: Connection | None = postgres_link.connect(self._address, self._schema)
             try:
                 self._prepare(self._writer)
+                self._enter(self._writer)
             except (psycopg.Error, StoreError):
                 self._writer.close()
                 raise
@@ -112,6 +116,11 @@ class PostgresStore:
                 sql.SQL("COMMENT ON SCHEMA {} IS {}").format(name, sql.Literal(f"{MARK}{SCHEMA_VERSION}"))
             )
 
+    def _enter(self, connection: Connection) -> None:
+        """A row for this writer; those of writers that crashed go after a month."""
+        connection.execute("DELETE FROM writers WHERE opened < now() - interval '30 days'")
+        connection.execute("INSERT INTO writers VALUES (%s, 0, now())", (self._name,))
+
     def _version(self, connection: Connection) -> int:
         """The version of the schema; 0 when it is missing or empty."""
         row = connection.execute(
@@ -140,8 +149,11 @@ class PostgresStore:
     # reading ----------------------------------------------------------------------------------------------------------
 
     async def read(self, work: Callable[[Db], T], *, brief: bool = False) -> T:
-        del brief  # even a short look goes over the network, which must not hold the caller's thread
-        return await self._in_reader(lambda: self._read(work))
+        return await self.read_rows(None, work)
+
+    async def read_rows(self, tenant: str | None, work: Callable[[Db], T]) -> T:
+        """`read` within a tenant. Even a short look goes over the network, which must not hold the caller's thread."""
+        return await self._in_reader(lambda: self._read(_within(tenant, work)))
 
     async def _in_reader(self, work: Callable[[], T]) -> T:
         with self._guard:
@@ -182,7 +194,11 @@ class PostgresStore:
     # writing ----------------------------------------------------------------------------------------------------------
 
     async def write(self, work: Callable[[Db], T], *, durable: bool = True) -> T:
-        return await self._writing.submit(work, durable)
+        return await self.write_rows(None, work, durable)
+
+    async def write_rows(self, tenant: str | None, work: Callable[[Db], T], durable: bool) -> T:
+        """`write` within a tenant."""
+        return await self._writing.submit(_within(tenant, work), durable)
 
     def _commit(self, batch: list[Writing]) -> None:
         """Run a batch until it is committed; where it meets other writers, one work after the other."""
@@ -220,12 +236,13 @@ class PostgresStore:
     def _attempt(self, batch: list[Writing]) -> list[Outcome] | None:
         """Run a batch in one transaction and commit it; None when the connection was lost and nothing was written."""
         connection = self._connected()
-        begin = "BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT pg_current_xact_id()::text"
+        number = self._number + 1
+        begin = (
+            f"BEGIN ISOLATION LEVEL SERIALIZABLE; UPDATE writers SET number = {number} WHERE writer = '{self._name}'"
+        )
         if not any(durable for _, _, durable in batch):
             begin += "; SET LOCAL synchronous_commit = off"
-        cursor = connection.execute(begin)
-        cursor.nextset()
-        number = cursor.fetchone()[0]  # type: ignore[index]
+        connection.execute(begin)
         try:
             outcomes = self._run(connection, batch)
         except BaseException:
@@ -237,7 +254,9 @@ class PostgresStore:
         except psycopg.Error as error:
             if not is_lost(error):
                 raise
-            return outcomes if self._was_committed(number) else None
+            if not self._was_committed(number):
+                return None
+        self._number = number
         return outcomes
 
     def _run(self, connection: Connection, batch: list[Writing]) -> list[Outcome]:
@@ -268,21 +287,24 @@ class PostgresStore:
             self._writer.close()
             self._writer = None
 
-    def _was_committed(self, number: str) -> bool:
+    def _was_committed(self, number: int) -> bool:
         """Whether a transaction was committed whose connection broke meanwhile. Raises StoreUnreachableError."""
         until = time.monotonic() + postgres_link.BUSY_SECONDS
         while time.monotonic() < until:
             self._hang_up()
             try:
-                row = self._connected().execute("SELECT pg_xact_status(%s::xid8)", (number,)).fetchone()
+                # FOR UPDATE waits for the transaction itself, should the server still be at it.
+                row = (
+                    self._connected()
+                    .execute("SELECT number FROM writers WHERE writer = %s FOR UPDATE", (self._name,))
+                    .fetchone()
+                )
             except psycopg.Error as error:
                 if not is_lost(error):
                     raise
                 time.sleep(0.2)
-                continue
-            if row is not None and row[0] != "in progress":
-                return bool(row[0] == "committed")
-            time.sleep(0.05)
+            else:
+                return row is not None and bool(row[0] == number)
         raise StoreUnreachableError(
             f"{self.name} was lost while it committed: whether this call was written is not known. Repeat it with the "
             "same idempotency key or message ids once the server is back."
@@ -325,6 +347,9 @@ class PostgresStore:
         row = await self.read(lambda db: db.one(_SIZE, (self._schema,)))
         return int(row[0]) if row is not None else 0
 
+    def within(self, tenant: str | None) -> Store:
+        return self if tenant is None else TenantStore(self, tenant)
+
     async def close(self) -> None:
         with self._guard:
             if self._closed:
@@ -333,7 +358,35 @@ class PostgresStore:
         await self._writing.close()
         await asyncio.to_thread(self._readers.shutdown)
         await asyncio.to_thread(self._pool.close)
+        if self._writer is not None:
+            with contextlib.suppress(psycopg.Error):
+                self._writer.execute("DELETE FROM writers WHERE writer = %s", (self._name,))
         self._hang_up()
+
+
+class TenantStore:
+    """A PostgreSQL store as one tenant sees it."""
+
+    def __init__(self, store: PostgresStore, tenant: str) -> None:
+        self._store, self._tenant = store, tenant
+        self.scrub, self.integrity, self.size = store.scrub, store.integrity, store.size
+        self.within, self.close = store.within, store.close
+
+    async def read(self, work: Callable[[Db], T], *, brief: bool = False) -> T:
+        return await self._store.read_rows(self._tenant, work)
+
+    async def write(self, work: Callable[[Db], T], *, durable: bool = True) -> T:
+        return await self._store.write_rows(self._tenant, work, durable)
+
+
+def _within(tenant: str | None, work: Callable[[Db], T]) -> Callable[[Db], T]:
+    """The work, after its transaction has said whose rows it sees."""
+
+    def inside(db: Db) -> T:
+        db.run("SELECT set_config(?, ?, true)", (ROWS, rows_of(tenant)))
+        return work(db)
+
+    return inside
 
 
 _RELATIONS = (
