@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from memstrata.recall.ask import Answer
     from memstrata.settings import Settings
     from memstrata.store.backup import Backup, Restored, restore_backup
+    from memstrata.store.copying import Copied, copy_store
     from memstrata.types import (
         Context,
         Decision,
@@ -52,6 +53,8 @@ _HOME = {
     "Backup": "store.backup",
     "Restored": "store.backup",
     "restore_backup": "store.backup",
+    "Copied": "store.copying",
+    "copy_store": "store.copying",
     **dict.fromkeys(
         (
             "Context",
@@ -80,6 +83,7 @@ __all__ = [
     "Backup",
     "Clock",
     "Context",
+    "Copied",
     "Costs",
     "Decision",
     "Embedder",
@@ -103,6 +107,7 @@ __all__ = [
     "Settings",
     "SystemClock",
     "__version__",
+    "copy_store",
     "restore_backup",
 ]
 

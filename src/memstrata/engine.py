@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from memstrata.clock import Clock
 from memstrata.embed.base import Embedder
-from memstrata.errors import ModelMismatchError
+from memstrata.errors import ModelMismatchError, StoreError
 from memstrata.gate.policy import Policy
 from memstrata.index.owner import OwnerIndex
 from memstrata.journal.recorder import Recorder
 from memstrata.llm.guard import Guard
 from memstrata.settings import Settings
 from memstrata.store.base import Db, Store
+from memstrata.store.tables import COPYING
 from memstrata.types import Scope
 
 if TYPE_CHECKING:
@@ -85,9 +86,12 @@ class Engine:
 
         Raises ModelMismatchError with the command that moves the store to this model.
         """
-        row = db.one("SELECT value FROM meta WHERE key = 'embedder'")
-        if row is not None and row["value"] != self.embedder.name:
+        rows = db.all("SELECT key, value FROM meta WHERE key IN ('embedder', ?)", (COPYING,))
+        meta = {row["key"]: row["value"] for row in rows}
+        if COPYING in meta:
+            raise StoreError("this store is an unfinished copy: repeat `memstrata copy`, which goes on with it")
+        if (model := meta.get("embedder", self.embedder.name)) != self.embedder.name:
             raise ModelMismatchError(
-                f"the vectors in this store come from {row['value']!r}, not from {self.embedder.name!r}: open it with "
+                f"the vectors in this store come from {model!r}, not from {self.embedder.name!r}: open it with "
                 f"that embedder, or move it with `memstrata reembed --embedder {self.settings.embedder}`"
             )

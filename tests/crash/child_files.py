@@ -1,18 +1,19 @@
 """A process that is killed while it makes a file of a store: `python child_files.py MODE STORE OTHER [STEP]`.
 
-MODE is `backup` (of STORE, to OTHER) or `restore` (of OTHER, to STORE). With STEP it kills itself at the progress call
-of that number. Without a kill it prints how many there were.
+MODE is `backup` or `copy` (of STORE to OTHER) or `restore` (of OTHER to STORE). With STEP it kills itself at the
+progress call of that number. Without a kill it prints how many there were.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import sys
 from pathlib import Path
 
-from memstrata import Memory, restore_backup
-from memstrata.store import backup
+from memstrata import Memory, copy_store, restore_backup
+from memstrata.store import backup, copying
 
 SETTINGS = {"embedder": "hashing", "worker": False}
 
@@ -28,11 +29,13 @@ def main() -> None:
         if steps == last:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    backup.PAGES = 4
+    backup.PAGES, copying.ROWS = 4, 7
     print("begun", flush=True)
     if mode == "backup":
         with Memory(store, **SETTINGS) as memory:
             memory.backup(other, overwrite=True, progress=progress)
+    elif mode == "copy":
+        asyncio.run(copy_store(store, sys.argv[3], progress=progress))
     else:
         restore_backup(other, store, overwrite=True, progress=progress)
     print(steps)

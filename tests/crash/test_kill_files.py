@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import random
 import shutil
@@ -12,9 +13,11 @@ import time
 from pathlib import Path
 
 import pytest
+from tests import servers
 from tests_crash_child import AT, SETTINGS, statement
 
 from memstrata import Memory, SetClock, restore_backup
+from memstrata.errors import StoreError
 from memstrata.store.backup import read_backup
 
 CHILD = Path(__file__).with_name("child_files.py")
@@ -109,3 +112,34 @@ def test_many_kills(prepared: Path, tmp_path_factory: pytest.TempPathFactory, mo
             kills += child.returncode != 0
         check(folder, mode)
     print(f"\n{mode:<10} rounds {ROUNDS}  kills {kills}  half files 0", end="")
+
+
+# copies ---------------------------------------------------------------------------------------------------------------
+
+
+def copying(folder: Path, target: str, *step: int) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, str(CHILD), "copy", str(folder / "memory.db"), target, *map(str, step)]
+    return subprocess.run(command, capture_output=True, check=False)
+
+
+@pytest.mark.parametrize("kind", ["file", "postgres"])
+def test_a_copy_that_is_killed_again_and_again_ends_as_if_it_had_not_been(
+    prepared: Path, tmp_path: Path, kind: str
+) -> None:
+    folder = shutil.copytree(prepared, tmp_path / "store")
+    target = str(folder / "copy.db") if kind == "file" else servers.address_for(tmp_path)
+    for n, step in enumerate((3, 25, 40)):
+        assert copying(folder, target, step).returncode == -signal.SIGKILL
+        if n == 1:  # meanwhile the source goes on, also in what was copied already
+            tell(folder / "memory.db", "ana", 3)
+        with Memory(target, **SETTINGS, worker=False) as memory, pytest.raises(StoreError, match="unfinished copy"):
+            memory.recall("Miso", user_id="ana")
+    whole = copying(folder, target)
+    assert whole.returncode == 0, whole.stderr.decode()
+    exports = []
+    for address in (str(folder / "memory.db"), target):
+        with Memory(address, **SETTINGS, worker=False) as memory:
+            assert memory.check() == ()
+            memory.export(exported := io.BytesIO())
+            exports.append(exported.getvalue())
+    assert exports[0] == exports[1]

@@ -39,6 +39,7 @@ COMMANDS: Mapping[str, tuple[Callable[..., None], ...]] = {
         upkeep.check,
         upkeep.backup,
         upkeep.restore_backup,
+        upkeep.copy,
     ),
     "The service": (serve.serve,),
     "See it work": (upkeep.demo, audit),

@@ -19,6 +19,7 @@ from memstrata.gate.policy import SIGNALS
 from memstrata.ledger.check import Disagreement
 from memstrata.ledger.explain import because
 from memstrata.store.backup import Backup, Restored
+from memstrata.store.copying import Copied
 from memstrata.store.rows import dump, from_us
 from memstrata.types import (
     Context,
@@ -334,6 +335,11 @@ def backup(result: Backup) -> RenderableType:
     return Group(head, mapping({name: n for name, n in result.counts.items() if n}))
 
 
+def copied(result: Copied) -> RenderableType:
+    head = Text.assemble(("copied", "bold"), f"  {result.source} → {result.target}\n", ("verified", "dim"))
+    return Group(head, mapping({name: n for name, n in result.counts.items() if n}))
+
+
 def restored(result: Restored) -> RenderableType:
     head = Text.assemble(("restored", "bold"), f"  {result.path}")
     back = [
@@ -355,4 +361,5 @@ VIEWS: tuple[tuple[type, Callable[[Any], RenderableType]], ...] = (
     (Erasure, erasure),
     (Backup, backup),
     (Restored, restored),
+    (Copied, copied),
 )

@@ -162,6 +162,21 @@ def restore_backup(
     emit(restored, json)
 
 
+def copy(
+    source: Annotated[str, typer.Argument(metavar="FROM", help="A store: its file, or postgresql://...")],
+    target: Annotated[str, typer.Argument(metavar="TO", help="Where there is none yet, or an unfinished copy.")],
+    json: Json = False,
+) -> None:
+    """Copy a whole store to another, verified; one that was cut goes on where it was."""
+    import asyncio
+
+    from memstrata.store.copying import copy_store
+
+    with bar("copying tables") as progress:
+        copied = asyncio.run(copy_store(source, target, progress=progress))
+    emit(copied, json)
+
+
 def demo() -> None:
     """A conversation goes through the whole path; then questions, a contradiction, an erasure, each with its reason."""
     from memstrata.cli.demo import run

@@ -53,6 +53,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "erasures": ("tenant", "id"),
     "meta": ("key",),
 }
+COPYING = "copying"  # key in `meta` of a store that is the unfinished copy of another
 DATA = tuple(table for table in KEYS if table != "meta")  # all rows that are somebody's
 
 
