@@ -9,17 +9,20 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.contract.chat_server import chat_server
 
 ROOT = Path(__file__).parents[2]
+RECIPES = ROOT / "docs/recipes.md"
 DOCUMENTS = [ROOT / "README.md", ROOT / "llms.txt", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 SHELL = re.compile(r"```sh\n(export MEMSTRATA.*?)```", re.DOTALL)
 COMMAND = re.compile(r"`(?:memstrata )?([a-z-]+)`")
 
 
-def run(code: str, folder: Path) -> str:
+def run(code: str, folder: Path, **variables: str) -> str:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    env = {name: value for name, value in os.environ.items() if not name.startswith("MEMSTRATA_")} | {"PATH": path}
+    env = {name: value for name, value in os.environ.items() if not name.startswith("MEMSTRATA_")}
+    env |= {"PATH": path, **variables}
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=120
     )
@@ -27,10 +30,25 @@ def run(code: str, folder: Path) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("document", [each for each in DOCUMENTS if each != RECIPES], ids=lambda path: path.name)
 def test_python_blocks_run_in_order(document: Path, tmp_path: Path) -> None:
     for block in BLOCK.findall(document.read_text(encoding="utf-8")):
         run(block, tmp_path)
+
+
+@pytest.mark.parametrize("block", BLOCK.findall(RECIPES.read_text(encoding="utf-8")))
+def test_recipes_put_memory_before_a_model(block: str, tmp_path: Path) -> None:
+    """With the providers' own clients, whose endpoint is a server here."""
+    with chat_server() as server:
+        server.answer = lambda body: "No peanuts [1]."
+        urls = {"OPENAI_BASE_URL": server.url, "LOCAL_MODEL_URL": server.url}
+        urls |= {"ANTHROPIC_BASE_URL": server.root}
+        said = run(block, tmp_path, **urls, OPENAI_API_KEY="none", ANTHROPIC_API_KEY="none")
+    assert said.splitlines()[-1] == "No peanuts [1]."
+    assert len(server.requests) == 1
+    assert "I am allergic to peanuts." in str(server.requests[0])
+    if "citations" in block:
+        assert said.startswith("[1] stands on ['I am allergic to peanuts.']")
 
 
 def test_the_quickstart_prints_what_the_readme_shows(tmp_path: Path) -> None:
