@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -15,6 +13,7 @@ from memstrata.clock import Clock
 from memstrata.embed.base import Embedder
 from memstrata.errors import ModelMismatchError, StoreError
 from memstrata.gate.policy import Policy
+from memstrata.index.kept import KeptIndexes
 from memstrata.index.owner import OwnerIndex
 from memstrata.journal.recorder import Recorder
 from memstrata.llm.guard import Guard
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
     from memstrata.intake.redact import Redactor
     from memstrata.llm.nli import NLI
     from memstrata.rerank.base import Reranker
-
-INDEX_BYTES = 512 * 2**20  # owners' indexes are dropped, oldest first, above this
 
 
 def new_operation_id() -> str:
@@ -50,8 +47,7 @@ class Engine:
     nli: NLI | None = None
     reranker: Reranker | None = None
     operation_id: Callable[[], str] = new_operation_id
-    _indexes: OrderedDict[tuple[str, str], OwnerIndex] = field(default_factory=OrderedDict)
-    _guard: threading.Lock = field(default_factory=threading.Lock)
+    _indexes: KeptIndexes = field(default_factory=KeptIndexes)
 
     def now(self) -> datetime:
         return self.clock.now()
@@ -63,23 +59,14 @@ class Engine:
 
     def index(self, scope: Scope) -> OwnerIndex:
         """The owner's index; refresh it inside a transaction, under its lock, before use."""
-        key = (scope.tenant, scope.owner)
-        with self._guard:
-            index = self._indexes.get(key)
-            if index is None:
-                index = self._indexes[key] = OwnerIndex(*key, self.embedder.dim)
-            self._indexes.move_to_end(key)
-            while len(self._indexes) > 1 and sum(item.nbytes for item in self._indexes.values()) > INDEX_BYTES:
-                self._indexes.popitem(last=False)
-            return index
+        return self._indexes.get(scope.tenant, scope.owner, self.embedder.dim)
 
     def with_seams(self, **changes: Any) -> Engine:
         """The same settings over other seams, with indexes of its own."""
-        return replace(self, **changes, _indexes=OrderedDict(), _guard=threading.Lock())
+        return replace(self, **changes, _indexes=KeptIndexes())
 
     def drop_index(self, scope: Scope) -> None:
-        with self._guard:
-            self._indexes.pop((scope.tenant, scope.owner), None)
+        self._indexes.drop(scope.tenant, scope.owner)
 
     def check_model(self, db: Db) -> None:
         """Refuse to mix vectors: the store's model is the first that wrote to it.
