@@ -300,7 +300,7 @@ class PostgresStore:
                     .fetchone()
                 )
             except psycopg.Error as error:
-                if not is_lost(error):
+                if not is_lost(error) and not isinstance(error, errors.LockNotAvailable):
                     raise
                 time.sleep(0.2)
             else:
