@@ -170,14 +170,13 @@ def report(
 
 def row_of(found: Difference, first: str, second: str, *, whole: bool) -> dict[str, Any]:
     """A difference as a row: whole for programs, for people with its interval in one cell."""
-    from memstrata.evaluation.table import cell
+    from memstrata.evaluation.table import cell, chance
 
     row = {"figure": found.figure, "n": found.n, first: found.first, second: found.second}
     mean, low, high = found.difference.mean, found.difference.low, found.difference.high
     if whole:
         return row | {"difference": mean, "low": low, "high": high, "p": found.p}
-    p = "<.001" if found.p < 0.001 else cell(found.p)
-    return row | {"difference": f"{cell(mean)} [{cell(low)}, {cell(high)}]", "p": p}
+    return row | {"difference": f"{cell(mean)} [{cell(low)}, {cell(high)}]", "p": chance(found.p)}
 
 
 def across(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

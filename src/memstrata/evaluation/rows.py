@@ -16,7 +16,7 @@ from memstrata.evaluation.notes import NoteMap
 from memstrata.evaluation.outcome import Answered
 from memstrata.evaluation.retrieval import METRICS
 from memstrata.evaluation.systems import Ingest
-from memstrata.evaluation.table import cell
+from memstrata.evaluation.table import cell, chance
 
 AGES = (0.0, 7.0, 30.0, 90.0, 180.0, float("inf"))  # days from the newest evidence to the question
 SHOWN = ("frac@10", "mrr", "in_context")  # of a difference
@@ -109,7 +109,7 @@ def _differences(runs: Sequence[Run], seed: int) -> Sequence[Row]:
             "run": name,
             "n": found[0].n,
             **{each.figure.replace("_", " "): each.difference for each in found},
-            "p of frac@10": found[0].p,
+            "p of frac@10": chance(found[0].p),
         }
         for name, found in differences(runs, seed)
     ]

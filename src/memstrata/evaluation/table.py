@@ -263,3 +263,12 @@ def cell(value: Any) -> str:
         text = f"{value:,.3f}" if abs(value) < 10 else f"{value:,.1f}"
         return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
     return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def chance(p: float) -> str:
+    """A p as it is printed.
+
+    >>> chance(0.0), chance(0.035)
+    ('<.001', '.035')
+    """
+    return "<.001" if p < 0.001 else cell(p)
