@@ -17,7 +17,7 @@ from memstrata.server.verbs import EXPORT, VERBS, Verb
 from .conftest import Serving
 
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
-EXAMPLES = 6
+EXAMPLES = 4
 
 
 FUZZED = [verb for verb in (*VERBS, EXPORT) if verb.name != "ask"]  # which needs a model

@@ -20,10 +20,7 @@ from .conftest import Serving
 SECRET = {"en": "My vault opens with the word ostrich.", "ja": "金庫の合言葉は駝鳥です。", "zh": "保险箱的密码是鸵鸟。"}
 MARKS = ("ostrich", "駝鳥", "鸵鸟")
 # Names that a store which compares by pattern, prefix or case, or joins keys, would take for ana's.
-NEAR = (
-    *("an", "ana ", "Ana", "ANA", "%", "an%", "_na", "*", "ana*", "u:ana"),
-    *("ana\u200b", "ana/..", "' OR '1'='1", "ana'--"),
-)
+NEAR = ("an", "Ana", "%", "ana*", "u:ana", "ana\u200b", "' OR '1'='1")
 
 
 @dataclass
