@@ -49,6 +49,11 @@ class Engine:
     operation_id: Callable[[], str] = new_operation_id
     _indexes: KeptIndexes = field(default_factory=KeptIndexes)
 
+    @property
+    def read_only(self) -> bool:
+        """Whether the store can only be read: then nothing is touched, and what waits for its work goes on waiting."""
+        return bool(getattr(self.store, "read_only", False))
+
     def now(self) -> datetime:
         return self.clock.now()
 

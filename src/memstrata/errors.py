@@ -16,6 +16,7 @@ MemstrataError
 │   ├── StoreFormatError  not a memstrata store, damaged, or of a newer version
 │   ├── StoreFullError    no space left: nothing was written
 │   ├── StoreBusyError    another process holds the store for too long
+│   ├── StoreReadOnlyError  the file, its folder or its disk cannot be written; reading goes on
 │   ├── StoreUnreachableError  the server behind the store does not answer
 │   └── ModelMismatchError  the store's vectors come from another embedding model
 ├── EmbedderError         the embedding model failed; turns are kept, the work stays queued
@@ -127,6 +128,10 @@ class StoreFullError(StoreError):
 
 class StoreBusyError(StoreError):
     """Another process held the store's write lock for too long; nothing of this call was written. Repeat the call."""
+
+
+class StoreReadOnlyError(StoreError):
+    """The store's file, its folder or its disk can only be read; nothing of this call was written."""
 
 
 class StoreUnreachableError(StoreError):

@@ -145,7 +145,7 @@ class MemoryBase:
         return scope_of(self._engine.settings.tenant, user_id, agent_id, session_id)
 
     def _poke(self) -> None:
-        if self._engine.settings.worker:
+        if self._engine.settings.worker and not self._engine.read_only:
             self._worker.poke()
 
 

@@ -21,7 +21,9 @@ async def backup(engine: Engine, target: str | Path, overwrite: bool, progress: 
         raise StoreError("this store is no file: back it up with its server's own tools, or `memstrata copy` it to one")
     path = await asyncio.to_thread(Path(target).absolute)
     made = await store.backup(path, now, overwrite=overwrite, progress=progress)
-    await store.write(
+    if engine.read_only:  # an erasure must be done where it can be written, by who knows of this backup
+        return made
+    await engine.store.write(
         lambda db: db.run(
             "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
             (MADE + str(path), dump(to_us(now))),

@@ -15,13 +15,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from urllib.parse import quote
 
 import orjson
 
 from memstrata.errors import StoreBusyError, StoreError, StoreFormatError
 from memstrata.store.base import Db
-from memstrata.store.connection import SqliteDb, connect, typed_errors
+from memstrata.store.connection import SqliteDb, connect, read_only_target, typed_errors
 from memstrata.store.digest import Digest, Progress, differences, digests
 from memstrata.store.rows import dump, from_us, to_us
 from memstrata.store.tables import DATA
@@ -201,7 +200,7 @@ def _pages(progress: Progress | None, what: str) -> Callable[[int, int, int], No
 
 
 def _read_only(path: Path) -> sqlite3.Connection:
-    return connect(f"file:{quote(str(path.absolute()))}?mode=ro")
+    return connect(read_only_target(str(path)))
 
 
 def _scratch(path: Path) -> sqlite3.Connection:

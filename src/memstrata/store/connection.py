@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from urllib.parse import quote
 
 import orjson
 
-from memstrata.errors import StoreBusyError, StoreError, StoreFormatError, StoreFullError
+from memstrata.errors import StoreBusyError, StoreError, StoreFormatError, StoreFullError, StoreReadOnlyError
 from memstrata.store.base import Row
 
 BUSY_SECONDS = 30.0
@@ -53,7 +55,12 @@ def typed_errors(path: str) -> Iterator[None]:
             raise StoreBusyError from error
         if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT) or "decode to UTF-8" in str(error):
             raise _damaged(path, error) from error
-        if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_IOERR):
+        if code == sqlite3.SQLITE_READONLY:
+            raise StoreReadOnlyError(
+                f"{path} can only be read ({error}); nothing of this call was written. Check the rights of the file "
+                "and its folder, and how the disk is mounted, or copy the store to where it can be written."
+            ) from error
+        if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_IOERR):
             raise StoreError(
                 f"{path} cannot be opened or written: {error}. Check the folder and its rights."
             ) from error
@@ -64,6 +71,11 @@ def typed_errors(path: str) -> Iterator[None]:
         if str(error) != "No item with that key":  # what sqlite3.Row says of a column that its table has not
             raise
         raise _damaged(path, error) from error
+
+
+def read_only_target(path: str, *, alone: bool = False) -> str:
+    """The address that opens a file for reading; `alone`: where nobody can write it, not even the log's index."""
+    return f"file:{quote(os.path.abspath(path))}?mode=ro{'&immutable=1' if alone else ''}"  # noqa: PTH100 - no look
 
 
 def _damaged(path: str, error: Exception) -> StoreFormatError:

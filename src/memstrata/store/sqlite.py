@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import os
 import sqlite3
 import threading
 from collections.abc import Callable
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from memstrata.errors import ClosedError, StoreBusyError, StoreError, StoreFormatError, StoreFullError
 from memstrata.store.base import Db
-from memstrata.store.connection import SqliteDb, connect, typed_errors
+from memstrata.store.connection import SqliteDb, connect, read_only_target, typed_errors
 from memstrata.store.dialect import schema_text, statements
 from memstrata.store.group import GroupWriter, Outcome, Writing, settle
 from memstrata.trace import carried
@@ -55,16 +56,41 @@ class SqliteStore:
         self._guard = threading.Lock()
         self._closed = False
         self._durable = True
+        self.read_only = False
         with typed_errors(self.path):
-            self._writer = connect(self._target)
-            try:
-                self._prepare()
-            except (sqlite3.Error, StoreError):
-                self._writer.close()
-                raise
+            self._writer = self._opened()
         self._writing = GroupWriter(self._commit)
         # Shared-cache readers would meet table locks, so an in-memory store reads through its writer.
         self._pool = None if self._in_memory else ThreadPoolExecutor(READERS, thread_name_prefix="memstrata-reader")
+
+    def _opened(self) -> sqlite3.Connection:
+        """A connection that may write; where the file or its disk cannot be written, one that reads."""
+        file = Path(self.path)
+        there = not self._in_memory and file.exists() and file.stat().st_size > 0
+        if not there or os.access(file, os.W_OK):
+            try:
+                return self._connected()
+            except sqlite3.OperationalError as error:  # the log cannot be made in its folder
+                if not there or error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
+                    raise
+        self.read_only, self._target = True, read_only_target(self.path)
+        try:
+            return self._connected()
+        except sqlite3.OperationalError:
+            log = Path(f"{self.path}-wal")
+            if log.exists() and log.stat().st_size:  # what it holds would be left out
+                raise
+        self._target = read_only_target(self.path, alone=True)
+        return self._connected()
+
+    def _connected(self) -> sqlite3.Connection:
+        self._writer = connect(self._target)
+        try:
+            self._prepare()
+        except (sqlite3.Error, StoreError):
+            self._writer.close()
+            raise
+        return self._writer
 
     def _prepare(self) -> None:
         """Create the schema in a new file; check that an old one is ours, and bring it to the newest version."""
@@ -81,7 +107,8 @@ class SqliteStore:
                 "pip install --upgrade memstrata"
             )
         if version:
-            if self._writer.execute("PRAGMA journal_mode").fetchone()[0] == "delete":  # a restored backup
+            mode = self._writer.execute("PRAGMA journal_mode").fetchone()[0]
+            if mode == "delete" and not self.read_only:  # a restored backup
                 self._writer.execute("PRAGMA journal_mode = WAL")
             if version < SCHEMA_VERSION:
                 from memstrata.store.upgrade import upgrade

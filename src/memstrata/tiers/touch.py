@@ -44,7 +44,9 @@ class TouchBuffer:
     _writing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def add(self, touch: Touch) -> None:
-        """Take a touch; it is written in the background."""
+        """Take a touch; it is written in the background, where the store can be written."""
+        if self.engine.read_only:
+            return
         self._waiting.append(touch)
         if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._background())

@@ -138,6 +138,8 @@ class Worker:
 
     async def index_now(self, owner: str) -> None:
         """Index the owner's waiting turns, so that a recall sees what was just added."""
+        if self.engine.read_only:
+            return
         while not self._stopping and await self._index_round(Done(), owner, None, ordered=False) is None:
             pass
 
