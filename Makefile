@@ -30,7 +30,7 @@ soak: setup
 	$(BIN)/pytest -m soak -s
 
 bench: setup
-	$(BIN)/python -m benchmarks
+	$(BIN)/memstrata bench
 
 docs: setup
 	$(BIN)/mkdocs build --quiet

@@ -1,1 +1,1 @@
-"""How fast memstrata is on this machine: `python -m benchmarks` (or `make bench`). No model, no network."""
+"""How fast memstrata is on this machine: `memstrata bench`. No model, no network."""

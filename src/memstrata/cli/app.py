@@ -10,6 +10,7 @@ import typer
 from memstrata._version import __version__
 from memstrata.cli import admission, decisions, evaluation, look, mcp, model, notes, runs, serve, turns, upkeep, worker
 from memstrata.cli.audit import audit
+from memstrata.cli.bench import bench
 
 COMMANDS: Mapping[str, tuple[Callable[..., None], ...]] = {
     "In": (turns.add, turns.remember, turns.preview, turns.end_session, upkeep.import_),
@@ -40,6 +41,7 @@ COMMANDS: Mapping[str, tuple[Callable[..., None], ...]] = {
         upkeep.backup,
         upkeep.restore_backup,
         upkeep.copy,
+        bench,
     ),
     "The service": (serve.serve,),
     "See it work": (upkeep.demo, audit),
