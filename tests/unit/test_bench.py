@@ -1,0 +1,26 @@
+"""The benchmark: its ratios say what is too slow, and its parts run on a small store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from memstrata.bench import measures
+from memstrata.bench.measures import Row
+
+
+def test_above_one_is_too_slow_for_limits_and_floors() -> None:
+    assert Row("cost", 3.0, "ms", 2.0).ratio == 1.5
+    assert Row("rate", 3000.0, "1/s", 6000.0, floor=True).ratio == 2.0
+    assert Row("told", 3.0, "ms").ratio is None
+
+
+def test_the_parts_that_need_no_large_store_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measures, "IMPORTED", 40)
+    monkeypatch.setattr(measures, "ADDS", 24)
+    rows = {row.name: row for row in (*measures.durability(tmp_path), *measures.importing(tmp_path))}
+    add, sync = rows["durable add of a turn, p50"], rows["fdatasync of one page, p50"]
+    assert add.limit == 1.5 * sync.value
+    assert rows["import, turns stored and indexed a second"].floor
+    assert all(row.value > 0 for row in rows.values())
