@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
+# What a memory does, once more with every store in a PostgreSQL server.
+ON_POSTGRES := tests/unit/notes $(addprefix tests/integration/test_,notes.py note_verbs.py undo.py decisions.py)
+
 .PHONY: setup demo test lint types soak bench docs clean
 
 setup: $(VENV)/.ready
@@ -25,6 +28,7 @@ types: setup
 
 test: lint types
 	$(BIN)/pytest -n 2 -m "not soak"
+	TEST_STORE=postgres $(BIN)/pytest -n 2 $(ON_POSTGRES)
 
 soak: setup
 	$(BIN)/pytest -m soak -s
