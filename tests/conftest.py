@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -143,3 +144,14 @@ def make_bench(tmp_path: Path) -> Iterator[Callable[..., Bench]]:
 def bench(make_bench: Callable[..., Bench]) -> Bench:
     """A new memory with the hashing embedder on a set clock."""
     return make_bench()
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A small disk of its own."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "none", folder], capture_output=True).returncode:
+        pytest.skip("mounting a disk is refused here")
+    yield folder
+    subprocess.run(["umount", "-l", folder], check=True)

@@ -6,7 +6,6 @@ import io
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,17 +16,6 @@ from memstrata.errors import StoreError, StoreReadOnlyError
 from memstrata.store.backup import read_backup
 
 TEXTS = ("I play the violin.", "私は京都に住んでいます。", "我妹妹李娜在华为工作。")
-
-
-@pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Path]:
-    """A small disk of its own."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "none", folder], capture_output=True).returncode:
-        pytest.skip("mounting a disk is refused here")
-    yield folder
-    subprocess.run(["umount", "-l", folder], check=True)
 
 
 def test_a_store_on_a_disk_that_cannot_be_written_answers(bench: Bench, disk: Path, tmp_path: Path) -> None:
