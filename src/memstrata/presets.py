@@ -35,6 +35,7 @@ PRESETS: Mapping[PresetName, Mapping[str, Any]] = {
         "evolution": False,
         "hops": 0,
         "forgetting_rate": 0.02,
+        "fading": 1.0,
         "legs": ("dense", "pages", "notes", "transcript"),
         "late_interaction": False,
     },

@@ -114,13 +114,16 @@ def _found_by(index: OwnerIndex, visible: NDArray[np.bool_]) -> NDArray[np.bool_
 
 
 def weights(index: OwnerIndex, now: datetime, settings: Settings) -> Floats:
-    """The forgetting weight of each note, in closed form; 0 for what is no note."""
+    """What forgetting leaves of each note's score; 0 for what is no note.
+
+    The weight w = exp(-rate * days since the last access) takes the setting `fading` of it: 1 - fading * (1 - w).
+    """
     meta = index.meta
     notes = np.flatnonzero(meta["kind"] == NOTE)
     weight = np.zeros(index.count + 1, dtype=np.float32)
     days = np.maximum(0.0, (to_us(now) - meta["last_access"][notes]) / DAY_US)
-    faded = np.exp((-meta["rate"][notes] * days).astype(np.float32)) if settings.forgetting else 1.0
-    weight[notes] = np.where(meta["pinned"][notes] == 1, 1.0, faded)
+    held = np.exp((-meta["rate"][notes] * days).astype(np.float32)) if settings.forgetting else 1.0
+    weight[notes] = np.where(meta["pinned"][notes] == 1, 1.0, 1.0 - settings.fading * (1.0 - held))
     return weight
 
 
