@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from memstrata.clock import Clock
 from memstrata.embed.base import Embedder
 from memstrata.errors import ModelMismatchError, StoreError
 from memstrata.gate.policy import Policy
+from memstrata.index.files import IndexFiles, is_present
 from memstrata.index.kept import KeptIndexes
 from memstrata.index.owner import OwnerIndex
 from memstrata.journal.recorder import Recorder
@@ -46,6 +48,7 @@ class Engine:
     llm: Guard | None = None
     nli: NLI | None = None
     reranker: Reranker | None = None
+    files: IndexFiles | None = None
     operation_id: Callable[[], str] = new_operation_id
     _indexes: KeptIndexes = field(default_factory=KeptIndexes)
 
@@ -64,14 +67,30 @@ class Engine:
 
     def index(self, scope: Scope) -> OwnerIndex:
         """The owner's index; refresh it inside a transaction, under its lock, before use."""
-        return self._indexes.get(scope.tenant, scope.owner, self.embedder.dim)
+        embedder = self.embedder
+        return self._indexes.get(scope.tenant, scope.owner, embedder.dim, embedder.name, self.files)
+
+    async def keep(self, index: OwnerIndex) -> None:
+        """Write the owner's index to its file when that is due; see `index.files`. Call it after a read that
+        refreshed."""
+        if not index.is_to_keep or self.files is None:
+            return
+        try:
+            with self.files.lock(index.tenant, wait=False) as held:
+                if held and await self.store.read(lambda db: is_present(db, index), brief=True):
+                    await asyncio.to_thread(self.files.save, index)
+        except (OSError, StoreError):  # a cache that cannot be written is none: the tables hold all of it
+            return
 
     def with_seams(self, **changes: Any) -> Engine:
-        """The same settings over other seams, with indexes of its own."""
-        return replace(self, **changes, _indexes=KeptIndexes())
+        """The same settings over other seams, with indexes of its own, which are kept in no file."""
+        return replace(self, **changes, files=None, _indexes=KeptIndexes())
 
-    def drop_index(self, scope: Scope) -> None:
+    async def drop_index(self, scope: Scope) -> None:
+        """Forget the owner's index, in memory and on the disk, where it is overwritten. Raises StoreError."""
         self._indexes.drop(scope.tenant, scope.owner)
+        if self.files is not None:
+            await asyncio.to_thread(self.files.wipe, (scope.tenant, scope.owner))
 
     def check_model(self, db: Db) -> None:
         """Refuse to mix vectors: the store's model is the first that wrote to it.

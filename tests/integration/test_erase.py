@@ -33,7 +33,8 @@ SESSION = "planted-session-abcdef"
 def files_with(store: Path, needles: list[str]) -> list[tuple[str, str]]:
     """Which of the strings stand in which file of the store, as UTF-8 or inside JSON escapes."""
     found = []
-    for path in sorted(store.parent.glob(f"{store.name}*")):
+    beside = [*store.parent.glob(f"{store.name}*"), *Path(f"{store}-index").rglob("*")]
+    for path in sorted(path for path in beside if path.is_file()):
         data = path.read_bytes()
         for needle in needles:
             if needle.encode() in data or needle.encode("utf-16-le") in data:

@@ -401,6 +401,7 @@ async def make_plan_on_snapshot(
         return known, spent_by(db, key, policy.budget, candidates)
 
     known, spent = await engine.store.read(read)
+    await engine.keep(index)
     make = partial(make_plan, candidates, vectors, known, sources, occasion, policy, engine.settings)
     plan = make(deepcopy(spent))
     if adviser is not None and (counsel := await adviser.counsel(plan, candidates, known)) is not None:

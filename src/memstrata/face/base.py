@@ -13,6 +13,7 @@ from memstrata.embed import Embedder, create_embedder
 from memstrata.engine import Engine
 from memstrata.errors import ClosedError
 from memstrata.gate.policy import load_policy
+from memstrata.index.files import files_beside
 from memstrata.intake.redact import Redactor
 from memstrata.intake.scope import scope_of
 from memstrata.llm import LLM, create_llm
@@ -83,6 +84,7 @@ class MemoryBase:
             llm=_guarded(loaded.llm if llm is None else llm, loaded),
             nli=_nli(loaded.nli if nli is None else nli),
             reranker=_reranker(loaded.reranker if reranker is None else reranker, loaded),
+            files=files_beside(str(path)) if store is None else None,
         )
         self._worker = Worker(self._engine)
         self._touches = TouchBuffer(self._engine)

@@ -42,10 +42,18 @@ COLUMNS: Mapping[str, str] = {
 class Columns:
     """A row for each unit, by unit number; row 0 and rows without a unit have kind -1. Arrays grow by doubling."""
 
-    def __init__(self) -> None:
-        self.count = 0  # units are numbered 1..count
-        self._arrays: dict[str, NDArray[Any]] = {name: np.zeros(64, dtype=kind) for name, kind in COLUMNS.items()}
-        self._arrays["kind"].fill(-1)
+    def __init__(self, arrays: Mapping[str, NDArray[Any]] | None = None, count: int = 0) -> None:
+        """Without `arrays` (those of `arrays()`, with any number of spare rows, zeros) there are no units yet."""
+        self.count = count  # units are numbered 1..count
+        self._arrays: dict[str, NDArray[Any]] = (
+            {name: np.zeros(64, dtype=kind) for name, kind in COLUMNS.items()} if arrays is None else dict(arrays)
+        )
+        self._arrays["kind"][count + 1 :] = -1
+        self._arrays["kind"][0] = -1
+
+    def arrays(self) -> Mapping[str, NDArray[Any]]:
+        """The columns, rows 0..count."""
+        return {name: array[: self.count + 1] for name, array in self._arrays.items()}
 
     def __getitem__(self, column: str) -> NDArray[Any]:
         """One column, as a view of rows 0..count."""
@@ -74,8 +82,8 @@ class Columns:
 class Codes:
     """Small numbers for strings (agents, sessions, speakers) of one owner."""
 
-    def __init__(self) -> None:
-        self._codes: dict[str, int] = {}
+    def __init__(self, texts: Sequence[str] = ()) -> None:
+        self._codes: dict[str, int] = {text: code for code, text in enumerate(texts)}
 
     def of(self, text: str) -> int:
         return self._codes.setdefault(text, len(self._codes))

@@ -7,9 +7,10 @@ import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
+from memstrata.index.files import IndexFiles
 from memstrata.index.owner import OwnerIndex
 
-INDEX_BYTES = 512 * 2**20  # indexes are dropped, longest unused first, above this
+INDEX_BYTES = 192 * 2**20  # indexes are dropped, longest unused first, above this
 WEIGH_SECONDS = 1.0  # how often they are weighed: a thousand of them take 25 ms
 
 
@@ -24,13 +25,13 @@ class KeptIndexes:
     def __len__(self) -> int:
         return len(self._kept)
 
-    def get(self, tenant: str, owner: str, dim: int) -> OwnerIndex:
+    def get(self, tenant: str, owner: str, dim: int, model: str = "", files: IndexFiles | None = None) -> OwnerIndex:
         """The owner's index, an empty one where none is kept."""
         key = (tenant, owner)
         with self._guard:
             index = self._kept.get(key)
             if index is None:
-                index = self._kept[key] = OwnerIndex(*key, dim)
+                index = self._kept[key] = OwnerIndex(*key, dim, model, files)
             self._kept.move_to_end(key)
             if time.monotonic() >= self._weigh_at:
                 self._weigh()

@@ -6,18 +6,16 @@ that keeping up costs what is new, not what is stored.
 
 from __future__ import annotations
 
-import threading
-from array import array
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
-from memstrata.index.columns import NEVER, UNSET, Codes, Columns
+from memstrata.index.columns import NEVER, UNSET
+from memstrata.index.files import last_operation
+from memstrata.index.parts import OwnerParts
 from memstrata.index.turns import TurnOrder, order_turns
-from memstrata.index.vectors import all_dots, dots, sign_distances, sketch
+from memstrata.index.vectors import dots
 from memstrata.store.base import Db, Row
 from memstrata.store.kinds import NOTE, PAGE, TURN
 from memstrata.store.read import select_in
@@ -27,75 +25,41 @@ Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
 STATES: Mapping[str, int] = {"current": 0, "superseded": 1, "warm": 0}
-SKETCH_FROM = 8192  # rows from which the scan starts with sign bits
-SKETCH_KEEP = 2048  # rows that are scored exactly then
-NEAREST_FROM, NEAREST_KEEP = 1024, 256  # the same where only a few nearest are asked for
 
 
-class OwnerIndex:
+class OwnerIndex(OwnerParts):
     """Columns and vectors of one owner. Hold `lock` while reading or refreshing."""
-
-    def __init__(self, tenant: str, owner: str, dim: int) -> None:
-        self.tenant, self.owner, self.dim = tenant, owner, dim
-        self.lock = threading.Lock()
-        self._reset()
-
-    def _reset(self) -> None:
-        self.changed = -1
-        self.epoch = 0
-        self.turns = 0
-        self.agents, self.sessions, self.speakers = Codes(), Codes(), Codes()
-        self.meta = Columns()
-        self.rows = 0
-        self._vectors = np.zeros((64, self.dim), dtype=np.float32)
-        self._sketches = np.zeros((64, (self.dim + 63) // 64), dtype=np.uint64)
-        self._unit_of_row = np.zeros(64, dtype=np.int64)
-        self._flags = np.zeros(64, dtype=np.int8)
-        self._rows_of_unit: dict[int, list[int]] = {}
-        self._unit_of_ref: dict[tuple[int, int], int] = {}
-        self.turns_of_note: dict[int, tuple[int, ...]] = {}
-        self.notes_of_turn: dict[int, list[int]] = {}
-        self._terms: list[str] = []  # of each row
-        self._rows_of_term: defaultdict[str, array[int]] = defaultdict(lambda: array("q"))
-        self._first_rows: Ints | None = None
-        self._several: Ints | None = None
-        self._order: TurnOrder | None = None
-        self._pairs: tuple[Ints, Ints] | None = None
-        self._successors: tuple[Ints, Ints] | None = None
-        self._successor: dict[int, str] = {}
-        self._unit_of_id: dict[str, int] = {}
-        self._id_of_unit: dict[int, str] = {}
 
     # what is read -----------------------------------------------------------------------------------------------------
 
-    @property
-    def count(self) -> int:
-        """Units are numbered 1..count."""
-        return self.meta.count
-
-    @property
-    def nbytes(self) -> int:
-        """Memory that the arrays take."""
-        return self.meta.nbytes + self._vectors.nbytes + self._sketches.nbytes + self._unit_of_row.nbytes
-
     def unit(self, kind: int, ref: int) -> int | None:
-        return self._unit_of_ref.get((kind, ref))
+        units = self._unit_of_ref[kind]
+        return (units.item(ref) or None) if 0 <= ref < len(units) else None
 
     def note_id(self, unit: int) -> str:
         return self._id_of_unit[unit]
 
     def id_of_note(self, no: int) -> str:
         """The id of a note by its number. Raises StoreFormatError for one that a row names and that is not there."""
-        unit = self._unit_of_ref.get((NOTE, no))
+        unit = self.unit(NOTE, no)
         if unit is None:
             raise damaged(f"note {no!r} is named by a row and not there")
         return self._id_of_unit[unit]
 
     def turns_of(self, no: int) -> list[int]:
         """The numbers of the turns that a note stands on, in order."""
-        unit = self._unit_of_ref.get((NOTE, no))
+        unit = self.unit(NOTE, no)
         refs = self.meta["ref"]
-        return [int(refs[turn]) for turn in self.turns_of_note.get(unit, ())] if unit is not None else []
+        return [int(refs[turn]) for turn in self.standing(unit)] if unit is not None else []
+
+    def standing(self, unit: int) -> tuple[int, ...]:
+        """The turns, as units, that a note stands on, in order; none for what is no note."""
+        since = self._standing.get(unit)
+        if since is not None:
+            return since
+        notes, turns = self._kept_pairs
+        start, end = np.searchsorted(notes, (unit, unit + 1))
+        return tuple(turns[start:end].tolist())
 
     def successors(self) -> tuple[Ints, Ints]:
         """Parallel arrays (superseded note, the note that took its place), both as units, by the first."""
@@ -109,19 +73,33 @@ class OwnerIndex:
             self._successors = (both[:, 0], both[:, 1])
         return self._successors
 
-    def rows_of(self, unit: int) -> int:
-        """How many rows a unit has."""
-        return len(self._rows_of_unit.get(unit, ()))
+    def rows_of(self, units: Ints) -> Ints:
+        """How many rows each of some units has."""
+        counts = (self._first_row[units] >= 0).astype(np.int64)
+        if self._more_rows:
+            more = {
+                place: len(self._more_rows[unit])
+                for place, unit in enumerate(units.tolist())
+                if unit in self._more_rows
+            }
+            counts[list(more)] = list(more.values())
+        return counts
 
     def vector(self, unit: int) -> Floats | None:
         """The first vector of a unit."""
-        rows = self._rows_of_unit.get(unit)
-        return self._vectors[rows[0]] if rows else None
+        row = self._first_row.item(unit)
+        return self.chunks.vectors[row] if row >= 0 else None
+
+    def first_cosines(self, query: Floats, units: Ints) -> Floats:
+        """The cosine of a unit vector to the first vector of each of some units; 0 for those without."""
+        rows = self._first_row[units]
+        found = dots(query, self.chunks.vectors.take(np.maximum(rows, 0), axis=0)) if len(units) else rows
+        return np.where(rows >= 0, found, 0.0).astype(np.float32)
 
     @property
     def unit_of_row(self) -> Ints:
         """The unit of each row (a row is one chunk); 0 for a row that was replaced."""
-        return self._unit_of_row[: self.rows]
+        return self.chunks.units
 
     def first_rows(self) -> Ints:
         """The first row of each unit, by unit number; 0 where it has none."""
@@ -140,35 +118,7 @@ class OwnerIndex:
     @property
     def flags(self) -> NDArray[np.int8]:
         """The flags of each row, see `index.flags`."""
-        return self._flags[: self.rows]
-
-    def row_similarities(self, query: Floats) -> Floats:
-        """Cosine of a unit query vector to each row; 0 where not scored.
-
-        From SKETCH_FROM rows on, the signs of the vectors choose the SKETCH_KEEP rows that are scored exactly.
-        """
-        rows = self.nearest_rows(query, SKETCH_KEEP)
-        if rows is None:
-            return dots(query, self._vectors[: self.rows])
-        scores = np.zeros(self.rows, dtype=np.float32)
-        scores[rows] = dots(query, self._vectors.take(rows, axis=0))
-        return scores
-
-    def similarities(self, query: Floats) -> Floats:
-        """Cosine of a unit query vector to each unit (its best chunk), by unit number; -1 for units without rows."""
-        scores = np.full(self.count + 1, -1.0, dtype=np.float32)
-        np.maximum.at(scores, self.unit_of_row, self.row_similarities(query))
-        scores[0] = -1.0  # rows of replaced vectors point at record 0
-        return scores
-
-    def evidence_pairs(self) -> tuple[Ints, Ints]:
-        """Parallel arrays (note unit, turn unit), one entry for each turn that a note stands on."""
-        if self._pairs is None:
-            counts = np.fromiter(map(len, self.turns_of_note.values()), dtype=np.int64)
-            notes = np.repeat(np.fromiter(self.turns_of_note, dtype=np.int64), counts)
-            turns = np.fromiter(chain.from_iterable(self.turns_of_note.values()), dtype=np.int64)
-            self._pairs = (notes, turns)
-        return self._pairs
+        return self.chunks.flags
 
     def turn_order(self) -> TurnOrder:
         """The turns in the order they were said, session by session; made anew when turns came."""
@@ -176,39 +126,13 @@ class OwnerIndex:
             self._order = order_turns(self.meta)
         return self._order
 
-    def nearest_rows(self, query: Floats, keep: int) -> Ints | None:
-        """The rows whose sign bits are nearest to the query's, or None where a full scan is as cheap."""
-        if self.rows < SKETCH_FROM:
-            return None
-        return np.argpartition(sign_distances(query, self._sketches[: self.rows]), keep)[:keep]
-
     def nearest_units(self, queries: Floats, units: NDArray[np.bool_], count: int) -> list[dict[int, float]]:
-        """For each query the `count` of these units with the highest cosine (their best chunk), and that cosine.
-
-        From NEAREST_FROM rows on, the sign bits choose the NEAREST_KEEP rows that are compared exactly.
-        """
-        rows = np.flatnonzero(units[self.unit_of_row])
-        if len(rows) < NEAREST_FROM:
-            return [self._best(rows, scores, count) for scores in all_dots(queries, self._vectors[rows])]
-        sketches = self._sketches[rows]
-        found: list[dict[int, float]] = []
-        for query in queries:
-            near = rows[np.argpartition(sign_distances(query, sketches), NEAREST_KEEP)[:NEAREST_KEEP]]
-            found.append(self._best(near, dots(query, self._vectors[near]), count))
-        return found
-
-    def _best(self, rows: Ints, scores: Floats, count: int) -> dict[int, float]:
-        """The `count` units with the highest of their rows' scores, and these."""
-        best: dict[int, float] = {}
-        for place in np.argsort(-scores, kind="stable"):
-            if len(best) == count:
-                break
-            best.setdefault(int(self._unit_of_row[rows[place]]), float(scores[place]))
-        return best
+        """For each query the `count` of these units with the highest cosine (their best chunk), and that cosine."""
+        return self.chunks.nearest_units(queries, np.flatnonzero(units[self.unit_of_row]), count)
 
     def postings(self, term: str) -> Ints:
         """The rows that hold a term."""
-        return np.array(self._rows_of_term.get(term, ()), dtype=np.int64)
+        return self._postings[term]
 
     # keeping up -------------------------------------------------------------------------------------------------------
 
@@ -219,6 +143,8 @@ class OwnerIndex:
         if epoch != self.epoch or changed < self.changed:
             self._reset()
             self.epoch = epoch
+        if self.changed < 0 and changed and self._files is not None:
+            self._files.load(self, db, changed)  # sets `last` too
         if changed == self.changed:
             return
         self._first_rows = self._several = self._successors = None
@@ -228,6 +154,8 @@ class OwnerIndex:
             self._order = None  # an access of a note leaves it as it is
         self._load_vectors(db, units)
         self.changed = changed
+        if self._files is not None:
+            self.last = last_operation(db, self)
 
     def _load_units(self, db: Db) -> dict[int, list[tuple[int, bool]]]:
         """Read changed units; returns (unit, is new) for each kind."""
@@ -269,7 +197,10 @@ class OwnerIndex:
             session=[self.sessions.of(row["session"]) for row in rows],
         )
         self.meta.put(units[is_new], event_start=UNSET, event_end=UNSET, valid_from=UNSET, valid_to=NEVER)
-        self._unit_of_ref.update(((kind, row["no"]), row["unit"]) for row in rows)
+        refs = np.array([row["no"] for row in rows], dtype=np.int64)
+        known = self._unit_of_ref[kind] = roomy(self._unit_of_ref[kind], int(refs.max()), 0)
+        known[refs] = units
+        self._first_row = roomy(self._first_row, int(units.max()), -1)
         return units, is_new
 
     @decoder
@@ -344,16 +275,11 @@ class OwnerIndex:
         ):
             standing.setdefault(note, []).append(turn)
         for unit, ref in refs.items():
-            known = (self._unit_of_ref.get((TURN, turn)) for turn in standing.get(ref, ()))
+            known = (self.unit(TURN, turn) for turn in standing.get(ref, ()))
             turns = tuple(turn for turn in known if turn is not None)
-            if turns == self.turns_of_note.get(unit):
-                continue
-            self._pairs = None
-            for turn in self.turns_of_note.get(unit, ()):
-                self.notes_of_turn[turn].remove(unit)
-            self.turns_of_note[unit] = turns
-            for turn in turns:
-                self.notes_of_turn.setdefault(turn, []).append(unit)
+            if turns != self._standing.get(unit):
+                self._standing[unit] = turns
+                self._pairs = None
 
     def _load_vectors(self, db: Db, loaded: Mapping[int, Sequence[tuple[int, bool]]]) -> None:
         """Vectors of new units, and of notes and pages, whose text may have changed."""
@@ -369,45 +295,38 @@ class OwnerIndex:
 
     @decoder
     def _put_vectors(self, rows: Sequence[Row]) -> None:
-        vectors = np.stack([np.frombuffer(row["vector"], dtype="<f4") for row in rows]) if rows else self._vectors[:0]
-        for row, vector, signs in zip(rows, vectors, sketch(vectors), strict=True):
-            self._put_vector(row, vector, signs)
-
-    def _put_vector(self, row: Row, vector: Floats, signs: NDArray[np.uint64]) -> None:
-        unit, chunk = row["unit"], row["chunk"]
-        rows = self._rows_of_unit.setdefault(unit, [])
-        if chunk == 0 and rows:  # a new version: its first row is used again, the others point at nothing
-            for stale in rows[1:]:
-                self._unit_of_row[stale] = 0
-                self._put_terms(stale, "")
-            del rows[1:]
-        at = rows[0] if chunk == 0 and rows else self._new_row(rows)
-        self._vectors[at] = vector
-        self._sketches[at] = signs
-        self._unit_of_row[at], self._flags[at] = unit, row["flags"]
-        self._put_terms(at, row["terms"])
-
-    def _put_terms(self, row: int, terms: str) -> None:
-        known = self._terms[row]
-        if terms == known:
+        """Rows of `vectors`, by unit and chunk: all chunks of a unit, in place of those that it had."""
+        if not rows:
             return
-        self._terms[row] = terms
-        new = terms.split()
-        if known:
-            old = known.split()
-            for term in set(old).difference(new):
-                self._rows_of_term[term].remove(row)
-            new = list(set(new).difference(old))
-        for term in new:
-            self._rows_of_term[term].append(row)
+        self._unkept += len(rows)
+        self.chunks.reserve(len(rows))
+        at = np.array([self._place(row["unit"], row["chunk"], row["terms"]) for row in rows], dtype=np.int64)
+        vectors = np.frombuffer(b"".join([row["vector"] for row in rows]), dtype="<f4").reshape(len(rows), -1)
+        units = np.array([row["unit"] for row in rows], dtype=np.int64)
+        self.chunks.put(at, vectors, units, np.array([row["flags"] for row in rows], dtype=np.int8))
 
-    def _new_row(self, rows: list[int]) -> int:
-        if self.rows == len(self._vectors):
-            for name in ("_vectors", "_sketches", "_unit_of_row", "_flags"):
-                held = getattr(self, name)
-                setattr(self, name, np.concatenate([held, np.zeros_like(held)]))
-        at = self.rows
-        self.rows += 1
-        self._terms.append("")
-        rows.append(at)
+    def _place(self, unit: int, chunk: int, terms: str) -> int:
+        """The row of a chunk: a new one, or that of the first chunk that the unit had before."""
+        first = self._first_row.item(unit)
+        if chunk == 0 and first >= 0:  # a new version: its first row is used again, the others stand for nothing
+            for stale in self._more_rows.pop(unit, [first])[1:]:
+                self.chunks.clear(stale)
+                self._postings.put(stale, "", new=False)
+            self._postings.put(first, terms, new=False)
+            return int(first)
+        at = self.chunks.add()
+        if chunk == 0:
+            self._first_row[unit] = at
+        else:
+            self._more_rows.setdefault(unit, [int(first)]).append(at)
+        self._postings.put(at, terms, new=True)
         return at
+
+
+def roomy(array: Ints, at: int, fill: int) -> Ints:
+    """The array, or where it ends before `at` one twice as long, filled up."""
+    if at < len(array):
+        return array
+    grown = np.full(max(2 * len(array), at + 1), fill, dtype=array.dtype)
+    grown[: len(array)] = array
+    return grown

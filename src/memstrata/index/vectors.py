@@ -32,6 +32,21 @@ def sign_distances(query: Floats, sketches: NDArray[np.uint64]) -> NDArray[np.fl
     return found
 
 
+def codes_of(vectors: Floats) -> tuple[NDArray[np.int8], Floats, Floats]:
+    """Eight bits a component of each row: the codes, what they are to be multiplied by, and the length of what is
+    lost."""
+    scales = np.maximum(np.abs(vectors).max(axis=1, initial=0.0), 1e-12) / np.float32(127)
+    codes = np.rint(vectors / scales[:, None]).astype(np.int8)
+    errors = np.linalg.norm(vectors - codes * scales[:, None], axis=1)
+    return codes, scales.astype(np.float32), errors.astype(np.float32)
+
+
+def code_dots(query: NDArray[np.int8], codes: NDArray[np.int8]) -> Floats:
+    """The dot product of codes with each row of codes."""
+    found: Floats = np.asarray(simsimd.cdist(query[None, :], codes, metric="dot", dtype="int8"))[0].astype(np.float32)
+    return found
+
+
 def sketch(vectors: Floats) -> NDArray[np.uint64]:
     """The signs of each row's components, packed: (n, dim) -> (n, ceil(dim / 64))."""
     bits = np.packbits(vectors > 0, axis=1)

@@ -9,9 +9,12 @@ from dataclasses import dataclass
 import orjson
 
 from memstrata.engine import Engine
+from memstrata.errors import StoreFormatError
 from memstrata.index.flags import flags_of
+from memstrata.index.owner import OwnerIndex
 from memstrata.index.units import Document
 from memstrata.ledger.documents import Key, Sources, documents_of, read_sources
+from memstrata.ledger.maintain import scope_of_owner
 from memstrata.store.base import Db, Row
 from memstrata.store.kinds import NOTE, PAGE, TURN, UNDONE_BIT
 from memstrata.text.names import name_key
@@ -36,7 +39,31 @@ async def check(engine: Engine) -> tuple[Disagreement, ...]:
     owners = await engine.store.read(lambda db: db.all("SELECT owner FROM owners WHERE tenant = ?", (tenant,)))
     for owner in sorted(row["owner"] for row in owners):
         found += await engine.store.read(lambda db: check_owner(db, (tenant, owner)))  # noqa: B023
+        found += await _index_file(engine, (tenant, owner))
     return tuple(found)
+
+
+async def _index_file(engine: Engine, key: Key) -> list[Disagreement]:
+    """What the owner's index file says otherwise than the tables. Such a file is removed: recall makes it again."""
+    files = engine.files
+    if files is None or not files.path(key).exists():
+        return []
+
+    def read(db: Db) -> list[str]:
+        kept = OwnerIndex(*key, engine.embedder.dim, engine.embedder.name, files)
+        fresh = OwnerIndex(*key, engine.embedder.dim)
+        try:
+            kept.refresh(db)
+            fresh.refresh(db)
+        except StoreFormatError:  # the tables' own faults are told by the other checks
+            return []
+        return files.faults(kept, fresh)
+
+    faults = await engine.store.read(read)
+    if faults:
+        await engine.drop_index(scope_of_owner(*key))
+    removed = "it was removed, recall makes it again"
+    return [Disagreement(key[1], "index file", "", f"{fault}: {removed}") for fault in faults]
 
 
 def check_owner(db: Db, key: Key) -> list[Disagreement]:

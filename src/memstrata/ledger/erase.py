@@ -6,7 +6,11 @@ therefore loses nothing: the next erasure or `maintain` ends what is pending.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+
 from memstrata.engine import Engine
+from memstrata.errors import StoreError
 from memstrata.ledger.backup import backups_with
 from memstrata.store.base import Db
 from memstrata.store.read import key_of
@@ -38,7 +42,8 @@ async def erase(engine: Engine, scope: Scope) -> Erasure:
         return counts
 
     counts = await engine.store.write(write)
-    engine.drop_index(scope)
+    with contextlib.suppress(StoreError):  # it is swept again as part of what is pending
+        await engine.drop_index(scope)
     complete = await finish_pending(engine)
     return Erasure(operation, now, counts, complete, backups=await backups_with(engine, scope))
 
@@ -53,8 +58,24 @@ async def finish_pending(engine: Engine) -> bool:
     row = await engine.store.read(lambda db: db.one("SELECT value FROM meta WHERE key = ?", (PENDING,)))
     if row is None:
         return True
+    try:
+        await sweep_index_files(engine)
+    except StoreError:
+        return False
     if not await engine.store.scrub():
         return False
     # A later erasure that came during the scrub has written its own id: it stays pending.
     await engine.store.write(lambda db: db.run("DELETE FROM meta WHERE key = ? AND value = ?", (PENDING, row["value"])))
     return True
+
+
+async def sweep_index_files(engine: Engine) -> None:
+    """Overwrite and remove the index files of owners that are gone, or of a state before something was removed.
+
+    Raises StoreError.
+    """
+    if engine.files is None:
+        return
+    tenant = engine.settings.tenant
+    rows = await engine.store.read(lambda db: db.all("SELECT owner, epoch FROM owners WHERE tenant = ?", (tenant,)))
+    await asyncio.to_thread(engine.files.sweep, tenant, {row["owner"]: row["epoch"] for row in rows})

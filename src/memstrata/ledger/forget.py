@@ -94,6 +94,8 @@ async def forget(
 
         receipt = await engine.store.write(write)
         if receipt is not None:
+            if hard:
+                await engine.drop_index(scope)
             return receipt
 
 

@@ -166,4 +166,5 @@ async def purge_some(engine: Engine, owner: str, numbers: list[int], before: dat
 
         count = await engine.store.write(write)
         if count is not None:
+            await engine.drop_index(scope)
             return count

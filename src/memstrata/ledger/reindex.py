@@ -65,6 +65,7 @@ async def _reindex_owner(engine: Engine, owner: str) -> int:
 
         count = await engine.store.write(write)
         if count is not None:
+            await engine.drop_index(scope)
             return count
 
 

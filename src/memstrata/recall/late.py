@@ -51,7 +51,7 @@ def candidates(index: OwnerIndex, turns: TurnOrder, score: Floats, allowed: NDAr
     if len(places) > CANDIDATES:
         places = places[np.argpartition(-score[places], CANDIDATES)[:CANDIDATES]]
     best = places[np.argsort(-score[places], kind="stable")]
-    rows = np.cumsum([index.rows_of(unit) for unit in turns.units[best].tolist()])
+    rows = np.cumsum(index.rows_of(turns.units[best]))
     return np.sort(best[: int(np.searchsorted(rows, CANDIDATE_ROWS, side="right"))])
 
 

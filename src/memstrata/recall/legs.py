@@ -49,7 +49,7 @@ def find(index: OwnerIndex, query: Query, vector: Floats, weight: Floats, page: 
     """
     turns = index.turn_order()
     own = turns.units
-    cosine, best_row = _best(index, index.row_similarities(vector))
+    cosine, best_row = _best(index, index.chunks.similarities(vector))
     terms = term_rows(index, query.terms)
     shares = [share for _, share in terms]
     coverage, held = _coverage(index, terms, turns)

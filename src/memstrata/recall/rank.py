@@ -135,12 +135,14 @@ def page_scores(db: Db, index: OwnerIndex, scope: Scope, vector: Floats, setting
         index.agents.get(row["agent"]): row["tick"]
         for row in db.all("SELECT agent, tick FROM scopes WHERE tenant = ? AND owner = ?", (scope.tenant, scope.owner))
     }
-    for unit in np.flatnonzero((meta["kind"] == PAGE) & (meta["state"] == 0)):
-        age = max(0, ticks.get(int(meta["agent"][unit]), 0) - int(meta["heat_tick"][unit]))
-        heat = float(meta["heat"][unit]) * settings.alpha**age
-        own = index.vector(int(unit))
-        similar = max(0.0, float(own @ vector)) if own is not None else 0.0
-        scores[unit] = settings.gamma * similar + (1.0 - settings.gamma) * heat
+    pages = np.flatnonzero((meta["kind"] == PAGE) & (meta["state"] == 0))
+    tick = np.zeros(len(index.agents.items()) + 1, dtype=np.int64)
+    for agent, value in ticks.items():
+        tick[agent] = value  # that of an agent without units is the last, -1, which nothing reads
+    age = np.maximum(0, tick[meta["agent"][pages]] - meta["heat_tick"][pages])
+    heat = meta["heat"][pages] * settings.alpha**age
+    similar = np.maximum(0.0, index.first_cosines(vector, pages))
+    scores[pages] = settings.gamma * similar + (1.0 - settings.gamma) * heat
     return scores
 
 

@@ -204,7 +204,9 @@ async def look(engine: Engine, scope: Scope, ask: Ask) -> Found:
             return _collect(db, index, scope, ask, ranking, clock)
 
     with span("memstrata.search"):
-        return await engine.store.read(read)
+        found = await engine.store.read(read)
+    await engine.keep(index)
+    return found
 
 
 def _collect(db: Db, index: OwnerIndex, scope: Scope, ask: Ask, ranking: Ranking, clock: datetime) -> Found:
@@ -231,7 +233,7 @@ def _collect(db: Db, index: OwnerIndex, scope: Scope, ask: Ask, ranking: Ranking
         if meta["kind"][unit] == NOTE:
             more = len(standing.get(no, ())) - len(shown[no])
             hits.append(_note_hit(index, ranking, unit, records[no], more))
-            pages = [int(meta["page"][turn]) for turn in index.turns_of_note.get(unit, ())]
+            pages = [int(meta["page"][turn]) for turn in index.standing(unit)]
         else:
             hits.append(_turn_hit(index, ranking, unit, evidence[no]))
             pages = [int(meta["page"][unit])]
@@ -259,7 +261,7 @@ def _choose(db: Db, index: OwnerIndex, key: Key, ask: Ask, ranking: Ranking) -> 
             if len(chosen) == end:
                 return chosen[ask.offset :], end
             chosen.append(unit)
-            given.update(index.turns_of_note.get(unit, ()))
+            given.update(index.standing(unit))
     return chosen[ask.offset :], None
 
 
@@ -356,7 +358,7 @@ def _legs(index: OwnerIndex, ranking: Ranking, unit: int) -> tuple[Leg, ...]:
     legs = ranking.legs
     found = [_leg("dense", legs.cosine, unit), _leg("lexical", legs.coverage, unit)]
     rank_of = legs.turns.rank
-    turns = unit if rank_of[unit] >= 0 else list(index.turns_of_note.get(unit, ()))
+    turns = unit if rank_of[unit] >= 0 else list(index.standing(unit))
     places = np.atleast_1d(rank_of[turns])
     places = places[places >= 0]
     if len(places):
