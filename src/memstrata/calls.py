@@ -39,6 +39,8 @@ MOST_TOKENS: Mapping[tuple[str, str], int] = {
     ("page", "small"): 600,
     ("notes", "full"): 1200,
     ("notes", "small"): 400,
+    ("fold", "full"): 600,
+    ("fold", "small"): 300,
     ("ask", "full"): 400,
     ("ask", "small"): 200,
     ("rewrite", "full"): 120,

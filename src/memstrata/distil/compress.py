@@ -72,12 +72,12 @@ def _find(db: Db, engine: Engine, scope: Scope, since: int) -> Round:
     if row is None or not suspects:
         return Round((), row["notes_changed"] if row else 0)
     standing = turns_by_note(db, key, suspects)
-    notes = {no: note for no, note in notes_by_no(db, key, suspects, texts=False).items() if _is_free(note)}
-    candidates = {no: _candidate(note, standing.get(no, ())) for no, note in notes.items()}
+    notes = {no: note for no, note in notes_by_no(db, key, suspects, texts=False).items() if is_free(note)}
+    candidates = {no: as_candidate(note, standing.get(no, ())) for no, note in notes.items()}
     turns = turns_by_no(db, key, {turn for candidate in candidates.values() for turn in candidate.evidence})
     numbers = sorted(notes, key=lambda no: (notes[no].valid_from, no))
     with index.lock:
-        vectors = _vectors(index, numbers)
+        vectors = vectors_of(index, numbers)
     known = known_around(db, index, key, scope.agent or "", [candidates[no] for no in numbers], vectors)
     folds: dict[int, Fold] = {}
     for no, around in zip(numbers, known.neighbours, strict=True):
@@ -91,21 +91,15 @@ def _find(db: Db, engine: Engine, scope: Scope, since: int) -> Round:
 def _suspects(db: Db, index: OwnerIndex, scope: Scope, policy: Policy, since: int) -> list[int]:
     """The changed notes that have the words of another, or nearly its vector; and these others."""
     key, agent = key_of(scope), scope.agent or ""
-    rows = db.all(
-        "SELECT n.no, n.statement FROM units u"
-        " JOIN notes n ON n.tenant = u.tenant AND n.owner = u.owner AND n.no = u.ref"
-        f" WHERE u.tenant = ? AND u.owner = ? AND u.kind = {NOTE} AND u.changed > ?"
-        " AND n.agent = ? AND n.state = 'current' ORDER BY n.no",
-        (*key, since, agent),
-    )
+    rows = changed_notes(db, scope, since)
     if not rows:
         return []
     with index.lock:
         index.refresh(db)
         meta = index.meta
-        changed = [row["no"] for row in rows if _has_vector(index, row["no"])]
+        changed = [no for no in rows if has_vector(index, no)]
         mine = (meta["kind"] == NOTE) & (meta["state"] == 0) & (meta["agent"] == index.agents.get(agent))
-        nearest = index.nearest_units(_vectors(index, changed), mine, NEAREST) if changed else []
+        nearest = index.nearest_units(vectors_of(index, changed), mine, NEAREST) if changed else []
         refs = meta["ref"]
         pairs = [
             (no, int(refs[unit]))
@@ -119,32 +113,44 @@ def _suspects(db: Db, index: OwnerIndex, scope: Scope, policy: Policy, since: in
         "SELECT statement, no FROM notes WHERE tenant = ? AND owner = ? AND agent = ? AND state = 'current'"
         " AND statement IN ({marks})",
         (*key, agent),
-        dict.fromkeys(row["statement"] for row in rows),
+        dict.fromkeys(rows.values()),
     ):
         if no not in same.setdefault(statement, []):
             same[statement].append(no)
     pairs += [(one, other) for group in same.values() for one in group for other in group]
     suspects = {no for one, other in pairs if one != other for no in (one, other)}
-    return sorted(no for no in suspects if _has_vector(index, no))
+    return sorted(no for no in suspects if has_vector(index, no))
 
 
-def _has_vector(index: OwnerIndex, no: int) -> bool:
+def changed_notes(db: Db, scope: Scope, since: int) -> dict[int, str]:
+    """The current notes of the scope's agent that changed after `since`: their statements by number."""
+    rows = db.all(
+        "SELECT n.no, n.statement FROM units u"
+        " JOIN notes n ON n.tenant = u.tenant AND n.owner = u.owner AND n.no = u.ref"
+        f" WHERE u.tenant = ? AND u.owner = ? AND u.kind = {NOTE} AND u.changed > ?"
+        " AND n.agent = ? AND n.state = 'current' ORDER BY n.no",
+        (*key_of(scope), since, scope.agent or ""),
+    )
+    return {row["no"]: row["statement"] for row in rows}
+
+
+def has_vector(index: OwnerIndex, no: int) -> bool:
     unit = index.unit(NOTE, no)
     return unit is not None and index.vector(unit) is not None
 
 
-def _vectors(index: OwnerIndex, numbers: Sequence[int]) -> Vectors:
+def vectors_of(index: OwnerIndex, numbers: Sequence[int]) -> Vectors:
     """The first vector of each of these notes, which all have one."""
     found = (index.vector(index.unit(NOTE, no) or 0) for no in numbers)
     return np.stack([vector for vector in found if vector is not None])
 
 
-def _is_free(note: Note) -> bool:
+def is_free(note: Note) -> bool:
     """Whether a note may be folded or folded into: it is in force, and no person pinned or edited it."""
     return note.state == "current" and not note.pinned and not note.edited
 
 
-def _candidate(note: Note, turns: Sequence[int]) -> Candidate:
+def as_candidate(note: Note, turns: Sequence[int]) -> Candidate:
     """The note as if it was said now."""
     return Candidate(
         text=statement_of(note),
@@ -167,7 +173,7 @@ def _candidate(note: Note, turns: Sequence[int]) -> Candidate:
 def _may_take(into: Note, note: Note) -> bool:
     """Whether nothing of `note` is lost when `into`, which has held longer, stands for both."""
     return (
-        _is_free(into)
+        is_free(into)
         and (into.valid_from, into.no) < (note.valid_from, note.no)
         and (into.kind, into.trust, into.language) == (note.kind, note.trust, note.language)
         and into.metadata == note.metadata

@@ -131,7 +131,7 @@ class Counsel:
             return note
         text = ruling.text
         sources = f"{note.content} {ended[0].content}"
-        if not text or size(text, most_words=int(MERGED_WORDS)) > 1.0 or not _grounded(text, sources):
+        if not text or size(text, most_words=int(MERGED_WORDS)) > 1.0 or not grounded(text, sources):
             self.drop("merged_text")
             return note
         speaker = f"{note.speaker}: " if note.speaker and not text.startswith(f"{note.speaker}: ") else ""
@@ -327,7 +327,7 @@ def _evolve(plan: Plan, note: Note, context: str, tags: Sequence[str], told: str
     told = f"{told} {note.content} {note.context} {' '.join(note.tags)}"
     new_context = note.context
     about_it = set(content_words(context)) & (set(content_words(note.content)) - set(content_words(note.speaker or "")))
-    if about_it and "context" not in note.edited and size(context) <= 1.0 and _grounded(context, told):
+    if about_it and "context" not in note.edited and size(context) <= 1.0 and grounded(context, told):
         new_context = context
     new_tags = note.tags
     kept = tuple(dict.fromkeys(tag.strip() for tag in tags if 0 < len(tag.strip()) <= TAG_CHARACTERS))[:MOST_TAGS]
@@ -341,7 +341,7 @@ def _evolve(plan: Plan, note: Note, context: str, tags: Sequence[str], told: str
     return True
 
 
-def _grounded(text: str, sources: str) -> bool:
+def grounded(text: str, sources: str) -> bool:
     """Whether a text says nothing but what its sources say: their numbers, and nearly all of its content words."""
     told, known = content_words(text), set(content_words(sources))
     if not told or not set(numbers(text)) <= set(numbers(sources)):

@@ -48,7 +48,9 @@ class MemoryUpkeep(MemoryBase):
 
         Folded are notes that the gate would call duplicates of each other today (after an import, a `restore`, an
         `undo`): the one that holds longest supersedes the others and takes their evidence, as an operation "compress"
-        that can be undone. What a person pinned or edited is left alone. Purged is what was forgotten long ago.
+        that can be undone. With a language model what is nearly the same, and what fades and is about one name, is
+        offered to it in groups, and becomes one note by the gate, as an operation "condense"; when the model fails it
+        stays as it was. What a person pinned or edited is left alone. Purged is what was forgotten long ago.
 
         Costs what is due, not what is stored. One call equals many at the same time. `now` stands in for the clock.
         """

@@ -6,6 +6,7 @@ clock alone, so that one call equals many at the same time.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from datetime import datetime, timedelta
@@ -14,8 +15,10 @@ from itertools import groupby
 from memstrata.clock import SetClock
 from memstrata.distil.commit import Stale
 from memstrata.distil.compress import compress
+from memstrata.distil.condense import condense
 from memstrata.distil.stages import REPLANS
 from memstrata.engine import Engine
+from memstrata.errors import LLMError
 from memstrata.intake.times import parse_time
 from memstrata.ledger.erase import finish_pending
 from memstrata.ledger.purge import purge_closed
@@ -27,6 +30,7 @@ from memstrata.trace import tell
 from memstrata.types import Receipt, Scope
 from memstrata.work.worker import Worker
 
+log = logging.getLogger("memstrata")
 BATCH = 200  # sessions or notes that one transaction takes
 
 # Idle: nothing was recorded for `session_idle`, or the scope's newest turn was said that much later. Only open sessions
@@ -172,8 +176,13 @@ async def _compress_owner(engine: Engine, owner: str, since: int) -> int:
         try:
             for agent in agents:
                 folded += await compress(engine, scope_of_owner(tenant, owner, agent), since)
+                if engine.llm is not None:
+                    folded += await condense(engine, scope_of_owner(tenant, owner, agent), since)
         except Stale:
             continue
+        except LLMError as error:  # the notes stay as they were, and are offered again at the next upkeep
+            log.warning("notes were not offered to the language model: %s", type(error).__name__)
+            return folded
         since = until
         if folded == before:
             await engine.store.write(

@@ -192,6 +192,22 @@ class FullNotes(_Answer):
     conflicts: list[FullConflict] = []
 
 
+Aliases = Annotated[list[Alias], BeforeValidator(_texts)]
+
+
+class Fold(_Answer):
+    """Notes that become one, and its text."""
+
+    notes: Aliases
+    text: Text = ""
+
+
+class FoldAnswer(_Answer):
+    """What may be folded."""
+
+    folds: list[Fold] = []
+
+
 class AskAnswer(_Answer):
     """The answer to a question."""
 
@@ -213,6 +229,8 @@ SHAPES: dict[tuple[str, Profile], type[BaseModel]] = {
     ("page", "small"): SmallPage,
     ("notes", "full"): FullNotes,
     ("notes", "small"): SmallNotes,
+    ("fold", "full"): FoldAnswer,
+    ("fold", "small"): FoldAnswer,
     ("ask", "full"): AskAnswer,
     ("ask", "small"): AskAnswer,
     ("rewrite", "full"): RewriteAnswer,

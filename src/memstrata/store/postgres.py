@@ -184,7 +184,8 @@ class PostgresStore:
         try:
             connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
             try:
-                return work(PostgresDb(connection))
+                db = PostgresDb(connection)
+                return _whole(work, db)
             finally:
                 if not connection.broken:
                     connection.execute("ROLLBACK")
@@ -266,7 +267,7 @@ class PostgresStore:
         for work, future, _ in batch:
             connection.execute("SAVEPOINT one")
             try:
-                result = work(db)
+                result = _whole(work, db)
             except Exception as error:
                 if isinstance(error, CONFLICTS) or is_lost(error):
                     raise
@@ -407,6 +408,17 @@ class _Pooled(psycopg.Connection[object]):
     def connect(cls, conninfo: str = "", *, address: str, schema: str, **more: object) -> Connection:  # type: ignore[override]
         del conninfo, more
         return postgres_link.connect(address, schema)
+
+
+def _whole(work: Callable[[Db], T], db: PostgresDb) -> T:
+    """A work with what it left waiting. What of that fails, failed before the error that the work ended with."""
+    try:
+        result = work(db)
+    except Exception:
+        db.flush()
+        raise
+    db.flush()
+    return result
 
 
 def _own(where: str, error: Exception) -> BaseException:

@@ -139,13 +139,41 @@ def configure(connection: Connection, schema: str) -> None:
 
 
 class PostgresDb:
-    """One transaction on a connection; implements `Db`."""
+    """One transaction on a connection; implements `Db`.
+
+    What has no answer to wait for (an insert, a statement for many rows) is sent together with the next statement that
+    has one, or by `flush`: a call over a network costs its round trips.
+    """
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+        self._waiting: list[tuple[bytes, list[Sequence[object]]]] = []
 
     def _execute(self, statement: str, params: Sequence[object]) -> psycopg.Cursor[Any]:
-        return self._connection.execute(translated(statement).encode(), params, binary=True)
+        query = translated(statement).encode()
+        if not self._waiting:
+            return self._connection.execute(query, params, binary=True)
+        with self._connection.pipeline():
+            self._send()
+            return self._connection.execute(query, params, binary=True)
+
+    def _send(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        with self._connection.cursor(binary=True) as cursor:
+            for query, rows in waiting:
+                cursor.executemany(query, rows)
+
+    def _defer(self, query: bytes, rows: list[Sequence[object]]) -> None:
+        if self._waiting and self._waiting[-1][0] == query:
+            self._waiting[-1][1].extend(rows)
+        else:
+            self._waiting.append((query, rows))
+
+    def flush(self) -> None:
+        """Run what waits. Raises its errors."""
+        if self._waiting:
+            with self._connection.pipeline():
+                self._send()
 
     def all(self, sql: str, params: Sequence[object] = ()) -> list[Row]:
         return self._execute(sql, params).fetchall()
@@ -154,11 +182,15 @@ class PostgresDb:
         return self._execute(sql, params).fetchone()
 
     def run(self, sql: str, params: Sequence[object] = ()) -> int:
+        if sql.startswith("INSERT INTO ") and "ON CONFLICT" not in sql and "SELECT" not in sql:
+            self._defer(translated(sql).encode(), [params])
+            return 1
         return self._execute(sql, params).rowcount
 
     def many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
-        with self._connection.cursor(binary=True) as cursor:
-            cursor.executemany(translated(sql).encode(), rows)
+        taken = list(rows)
+        if taken:
+            self._defer(translated(sql).encode(), taken)
 
 
 # errors ---------------------------------------------------------------------------------------------------------------

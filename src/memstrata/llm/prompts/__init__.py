@@ -24,7 +24,7 @@ class Prompt:
 
 @lru_cache
 def prompt(stage: str, profile: Profile) -> Prompt:
-    """The prompt of a stage: "page", "notes", "ask" or "rewrite"."""
+    """The prompt of a stage: "page", "notes", "fold", "ask" or "rewrite"."""
     name = f"{stage}.{profile}"
     written = (files(__package__) / f"{name}.md").read_text("utf-8")
     head, _, text = written.partition("\n")
