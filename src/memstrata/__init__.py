@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from memstrata.memory import Memory
     from memstrata.recall.ask import Answer
     from memstrata.settings import Settings
-    from memstrata.store.backup import Backup, Restored, restore_backup
+    from memstrata.store.backup import restore_backup
     from memstrata.store.copying import Copied, copy_store
     from memstrata.types import (
+        Backup,
         Context,
         Decision,
         Erasure,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
         Profile,
         Recall,
         Receipt,
+        Restored,
         Revision,
     )
 

@@ -6,7 +6,7 @@ user) and never leave the package; what a caller sees is `id`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
@@ -22,6 +22,8 @@ Outcome = Literal[
 ]
 Tier = Literal["hot", "page", "transcript"]
 HitKind = Literal["note", "page", "turn"]
+
+Progress = Callable[[str, int, int], None]  # what is counted, how many are done, of how many
 
 KINDS: tuple[Kind, ...] = (
     "identity",
@@ -477,3 +479,25 @@ class Erasure:
     counts: Mapping[str, int]
     complete: bool
     backups: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """What a backup holds. `counts` are rows by table; `erasures` how many subjects had been erased before it."""
+
+    path: str
+    at: datetime
+    schema: int
+    bytes: int
+    counts: Mapping[str, int]
+    erasures: int
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What came back. `erased_since`: operations that erased a subject after the backup was made, in the store that it
+    replaced: what they erased is back, and is to be erased again."""
+
+    path: str
+    backup: Backup
+    erased_since: tuple[str, ...]

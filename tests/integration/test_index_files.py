@@ -172,7 +172,7 @@ def test_a_process_that_still_has_what_was_erased_keeps_nothing(tmp_path: Path, 
         memory.recall("patent", user_id="me")
         engine = memory._async._engine
         old = loaded(memory, files=False)
-        old._files = engine.files
+        old._files, old._in_file = engine.files, True
         memory.erase(user_id="me")
         memory.remember("I play the violin.", user_id="me")
         memory.flush()

@@ -29,9 +29,9 @@ from memstrata.audit.checks import (
 from memstrata.audit.entries import Entry, read_source
 from memstrata.audit.near import clusters
 from memstrata.intake.redact import Redactor
+from memstrata.types import Progress
 
 SHOWN = 160  # characters of an example
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)

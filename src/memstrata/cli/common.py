@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from memstrata.errors import StoreError
 from memstrata.store.addresses import is_there
+from memstrata.types import Progress
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
     from memstrata.memory import Memory
-
-Progress = Callable[[str, int, int], None]  # what is counted, how many are done, of how many
 
 
 def stderr() -> Console:

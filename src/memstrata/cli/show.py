@@ -18,10 +18,10 @@ from memstrata.cli.parts import add_row, beside, dim, new_table
 from memstrata.gate.policy import SIGNALS
 from memstrata.ledger.check import Disagreement
 from memstrata.ledger.explain import because
-from memstrata.store.backup import Backup, Restored
 from memstrata.store.copying import Copied
 from memstrata.store.rows import dump, from_us
 from memstrata.types import (
+    Backup,
     Context,
     Decision,
     Erasure,
@@ -33,6 +33,7 @@ from memstrata.types import (
     Profile,
     Recall,
     Receipt,
+    Restored,
     Revision,
 )
 

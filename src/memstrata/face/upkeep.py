@@ -12,12 +12,12 @@ from memstrata.face.base import MemoryBase
 from memstrata.intake.arguments import seconds
 from memstrata.ledger import backup, check, export, importing, maintain, reembed, reindex, stats
 from memstrata.ledger.check import Disagreement
-from memstrata.ledger.reindex import Progress
 from memstrata.moving import move
 from memstrata.moving.move import Moved, System
-from memstrata.store.backup import Backup
 from memstrata.tiers.touch import TouchBuffer
 from memstrata.types import (
+    Backup,
+    Progress,
     Receipt,
 )
 from memstrata.work.worker import Worker

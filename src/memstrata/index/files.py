@@ -1,7 +1,7 @@
 """The owners' indexes on the disk, beside the store: one file an owner, in a folder a tenant.
 
-They are caches of the tables: `OwnerIndex` is filled from one and then brought up to date. A file says which state of
-which owner it holds: `epoch`, `changed`, and the newest operation, which the log of a restored store, or of an owner
+They are caches of the tables: an owner's index is filled from one and then brought up to date. A file says which state
+of which owner it holds: `epoch`, `changed`, and the newest operation, which the log of a restored store, or of an owner
 who was erased and came back, has not. Who finds one that is torn, or older than something removed, overwrites it. All
 that writes or removes files of a tenant holds the lock of its folder, and what is written is compared with the tables
 under that lock: an erasure commits first and removes files then, so that none comes back.
@@ -24,7 +24,7 @@ from memstrata.index import file
 from memstrata.store.base import Db
 
 if TYPE_CHECKING:
-    from memstrata.index.owner import OwnerIndex
+    from memstrata.index.parts import OwnerParts
 
 VERSION = 1
 Key = tuple[str, str]
@@ -56,7 +56,7 @@ class IndexFiles:
                 return
             yield True  # closing the file lets go of it
 
-    def load(self, index: OwnerIndex, db: Db, changed: int) -> None:
+    def load(self, index: OwnerParts, db: Db, changed: int) -> None:
         """Fill an empty index with what its owner's file holds, if that is an earlier or the present state of the
         index's epoch.
 
@@ -81,7 +81,7 @@ class IndexFiles:
             index.restore(said["index"], arrays)
             index.changed, index.last = said["changed"], said["last"]
 
-    def save(self, index: OwnerIndex) -> None:
+    def save(self, index: OwnerParts) -> None:
         """Write the owner's file, unless it has a later state. Hold the lock of the tenant, and ask `is_present` under
         it before."""
         path = self.path((index.tenant, index.owner))
@@ -104,7 +104,7 @@ class IndexFiles:
             file.write(path, said, arrays)
             index.is_kept()
 
-    def faults(self, kept: OwnerIndex, fresh: OwnerIndex) -> list[str]:
+    def faults(self, kept: OwnerParts, fresh: OwnerParts) -> list[str]:
         """What is wrong with the file that `kept` was filled from, beside `fresh` that was loaded from the tables
         alone, both at the same state."""
         try:
@@ -150,13 +150,13 @@ class IndexFiles:
             raise StoreError(f"{path} cannot be overwritten: {error}. Check its rights, or remove it.") from error
 
 
-def is_present(db: Db, index: OwnerIndex) -> bool:
+def is_present(db: Db, index: OwnerParts) -> bool:
     """Whether the tables go on from where the index was refreshed: nothing was removed since, they are no others."""
     row = db.one("SELECT epoch FROM owners WHERE tenant = ? AND owner = ?", (index.tenant, index.owner))
     return row is not None and row["epoch"] == index.epoch and _has(db, index, index.last)
 
 
-def last_operation(db: Db, index: OwnerIndex) -> list[Any] | None:
+def last_operation(db: Db, index: OwnerParts) -> list[Any] | None:
     """The owner's newest operation: its place in the log and its id."""
     row = db.one(
         "SELECT seq, id FROM operations WHERE tenant = ? AND owner = ? ORDER BY seq DESC LIMIT 1",
@@ -165,7 +165,7 @@ def last_operation(db: Db, index: OwnerIndex) -> list[Any] | None:
     return None if row is None else [row["seq"], row["id"]]
 
 
-def _has(db: Db, index: OwnerIndex, operation: list[Any] | None) -> bool:
+def _has(db: Db, index: OwnerParts, operation: list[Any] | None) -> bool:
     """Whether the log has this operation at its place; another is there in a store that was restored, or whose owner
     was erased and came back."""
     if operation is None:

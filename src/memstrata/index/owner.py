@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memstrata.index.columns import NEVER, UNSET
-from memstrata.index.files import last_operation
+from memstrata.index.files import IndexFiles, last_operation
 from memstrata.index.parts import OwnerParts
 from memstrata.index.turns import TurnOrder, order_turns
 from memstrata.index.vectors import dots
@@ -29,6 +29,11 @@ STATES: Mapping[str, int] = {"current": 0, "superseded": 1, "warm": 0}
 
 class OwnerIndex(OwnerParts):
     """Columns and vectors of one owner. Hold `lock` while reading or refreshing."""
+
+    def __init__(self, tenant: str, owner: str, dim: int, model: str = "", files: IndexFiles | None = None) -> None:
+        """`files` keep indexes with vectors of the `model` on the disk; without them all is loaded from the tables."""
+        super().__init__(tenant, owner, dim, model, in_file=files is not None)
+        self._files = files
 
     # what is read -----------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ import threading
 import zlib
 from collections.abc import Mapping
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,6 @@ from memstrata.index.rows import Rows
 from memstrata.index.turns import TurnOrder
 from memstrata.store.kinds import NOTE, PAGE, TURN
 
-if TYPE_CHECKING:
-    from memstrata.index.files import IndexFiles
-
 Ints = NDArray[np.int64]
 KEEP_FROM = 256  # rows that are loaded from the tables about as fast as from a file
 
@@ -27,10 +24,10 @@ KEEP_FROM = 256  # rows that are loaded from the tables about as fast as from a 
 class OwnerParts:
     """The arrays and tables of one owner's index, without what is computed from them."""
 
-    def __init__(self, tenant: str, owner: str, dim: int, model: str = "", files: IndexFiles | None = None) -> None:
-        """`files` keep indexes with vectors of the `model` on the disk; without them all is loaded from the tables."""
+    def __init__(self, tenant: str, owner: str, dim: int, model: str, *, in_file: bool) -> None:
+        """`in_file`: it is kept on the disk, with vectors of the `model`; else all is loaded from the tables."""
         self.tenant, self.owner, self.dim, self.model = tenant, owner, dim, model
-        self._files = files
+        self._in_file = in_file
         self.lock = threading.Lock()
         self._reset()
 
@@ -89,7 +86,7 @@ class OwnerParts:
     @property
     def is_to_keep(self) -> bool:
         """Whether so much came since it was kept that to keep it again costs little beside."""
-        return self._files is not None and self._unkept > max(KEEP_FROM, self.rows // 5)
+        return self._in_file and self._unkept > max(KEEP_FROM, self.rows // 5)
 
     def is_kept(self) -> None:
         """It is in its file now, or a later state of it."""

@@ -7,11 +7,10 @@ from pathlib import Path
 
 from memstrata.engine import Engine
 from memstrata.errors import StoreError
-from memstrata.store.backup import MADE, Backup, holds_owner
+from memstrata.store.backup import MADE, holds_owner
 from memstrata.store.base import FileStore
-from memstrata.store.digest import Progress
 from memstrata.store.rows import dump, to_us
-from memstrata.types import Scope
+from memstrata.types import Backup, Progress, Scope
 
 
 async def backup(engine: Engine, target: str | Path, overwrite: bool, progress: Progress | None) -> Backup:

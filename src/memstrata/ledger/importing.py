@@ -24,10 +24,10 @@ from memstrata.intake.scope import scope_of
 from memstrata.ledger.documents import Sources, documents_of, rebuild
 from memstrata.ledger.maintain import scope_of_owner
 from memstrata.ledger.records import BY_TYPE, FORMAT, OWNER, VERSION, Record
-from memstrata.ledger.reindex import Progress, embed_missing, report
+from memstrata.ledger.reindex import embed_missing, report
 from memstrata.store.base import Db
 from memstrata.store.rows import insert
-from memstrata.types import Scope
+from memstrata.types import Progress, Scope
 
 MESSAGES = 100  # that one `add` of an import takes
 PLACE = ("user_id", "agent_id", "session_id")  # fields of a message line that say where it belongs

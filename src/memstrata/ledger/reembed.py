@@ -12,9 +12,10 @@ from hashlib import blake2b
 from memstrata.embed.base import Embedder
 from memstrata.index.encode import Encoded, encode
 from memstrata.ledger.documents import Key, documents_of, read_sources
-from memstrata.ledger.reindex import BATCH, Progress, report
+from memstrata.ledger.reindex import BATCH, report
 from memstrata.store.base import Db, Store
 from memstrata.store.kinds import TURN
+from memstrata.types import Progress
 
 
 def digest_of_text(text: str) -> bytes:

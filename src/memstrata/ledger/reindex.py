@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from memstrata.engine import Engine
 from memstrata.index.encode import Encoded, encode
@@ -12,9 +12,9 @@ from memstrata.ledger.maintain import scope_of_owner
 from memstrata.store.base import Db
 from memstrata.store.kinds import TURN
 from memstrata.store.tables import reindex_mark
+from memstrata.types import Progress
 
 BATCH = 128  # texts that the embedder gets at once
-Progress = Callable[[str, int, int], None]  # what is counted, how many are done, of how many
 
 
 def report(progress: Progress | None, what: str, done: int, total: int) -> None:

@@ -18,12 +18,12 @@ from memstrata.errors import ConflictError, InputError, TimeError
 from memstrata.intake.add import add, close_session, remember
 from memstrata.intake.scope import scope_of
 from memstrata.intake.times import parse_time
-from memstrata.ledger.reindex import Progress, report
+from memstrata.ledger.reindex import report
 from memstrata.moving.amem import read_amem
 from memstrata.moving.found import Found, Place, Said, Statement, Unread
 from memstrata.moving.mem0 import read_mem0
 from memstrata.moving.memoryos import read_memoryos
-from memstrata.types import Scope
+from memstrata.types import Progress, Scope
 
 System = Literal["mem0", "a-mem", "memoryos"]
 READERS: Final[Mapping[str, Callable[[Path], Found]]] = MappingProxyType(

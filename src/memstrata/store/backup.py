@@ -11,8 +11,7 @@ import contextlib
 import fcntl
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 
@@ -21,36 +20,15 @@ import orjson
 from memstrata.errors import StoreBusyError, StoreError, StoreFormatError
 from memstrata.store.base import Db
 from memstrata.store.connection import SqliteDb, connect, read_only_target, typed_errors
-from memstrata.store.digest import Digest, Progress, differences, digests
+from memstrata.store.digest import Digest, differences, digests
 from memstrata.store.rows import dump, from_us, to_us
 from memstrata.store.tables import DATA
+from memstrata.types import Backup, Progress, Restored
 
 MANIFEST = "backup"  # key in `meta` of a backup file
 MADE = "backup/"  # begins a key in `meta` of a store: the path of a backup made of it; its value, when
 PAGES = 2048  # copied at once: 8 MB
 WAIT_MS = 2000  # how long a restore waits for those who have the old store open
-
-
-@dataclass(frozen=True, slots=True)
-class Backup:
-    """What a backup holds. `counts` are rows by table; `erasures` how many subjects had been erased before it."""
-
-    path: str
-    at: datetime
-    schema: int
-    bytes: int
-    counts: Mapping[str, int]
-    erasures: int
-
-
-@dataclass(frozen=True, slots=True)
-class Restored:
-    """What came back. `erased_since`: operations that erased a subject after the backup was made, in the store that it
-    replaced: what they erased is back, and is to be erased again."""
-
-    path: str
-    backup: Backup
-    erased_since: tuple[str, ...]
 
 
 def write_backup(

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 if TYPE_CHECKING:
-    from memstrata.store.backup import Backup
-    from memstrata.store.digest import Progress
+    from memstrata.types import Backup, Progress
 
 T = TypeVar("T")
 Row = Any  # a row that is read by column name or position

@@ -21,10 +21,11 @@ from memstrata.errors import StoreError
 from memstrata.store.addresses import is_server
 from memstrata.store.backup import MADE, MANIFEST
 from memstrata.store.base import Db, Store
-from memstrata.store.digest import ROWS, Progress, columns_of, differences, digests, rows_after
+from memstrata.store.digest import ROWS, columns_of, differences, digests, rows_after
 from memstrata.store.opening import open_store
 from memstrata.store.rows import dump
 from memstrata.store.tables import COPYING, DATA
+from memstrata.types import Progress
 
 T = TypeVar("T")
 OF_ONE_STORE = (COPYING, MANIFEST, "scrub_pending")  # keys in `meta` that say nothing of another store

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +11,10 @@ import orjson
 
 from memstrata.store.base import Db
 from memstrata.store.tables import KEYS
+from memstrata.types import Progress
 
 ROWS = 2000  # read at once
 BITS = 128
-Progress = Callable[[str, int, int], None]  # what is counted, how many are done, of how many
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,8 +27,7 @@ from memstrata.store.group import GroupWriter, Outcome, Writing, settle
 from memstrata.trace import carried
 
 if TYPE_CHECKING:
-    from memstrata.store.backup import Backup
-    from memstrata.store.digest import Progress
+    from memstrata.types import Backup, Progress
 
 T = TypeVar("T")
 SCHEMA_VERSION = 1

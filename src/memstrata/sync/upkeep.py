@@ -8,11 +8,9 @@ from typing import IO, Any
 
 from memstrata.embed import Embedder
 from memstrata.ledger.check import Disagreement
-from memstrata.ledger.reindex import Progress
 from memstrata.moving.move import Moved, System
-from memstrata.store.backup import Backup
 from memstrata.sync.thread import MemoryThread
-from memstrata.types import Receipt
+from memstrata.types import Backup, Progress, Receipt
 
 
 class SyncUpkeep(MemoryThread):

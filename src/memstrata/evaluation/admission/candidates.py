@@ -33,7 +33,7 @@ from memstrata.text.measure import size
 from memstrata.text.names import name_key
 from memstrata.text.tokens import statement_key
 from memstrata.tiers.heat import cools_at
-from memstrata.types import KINDS, Candidate, Note, Turn
+from memstrata.types import KINDS, Candidate, Note, Progress, Turn
 
 PAGE = 5
 COOLS_AFTER = cools_at(1.0, 0, 0.9, 0.3)  # pages made until one that nobody recalls is due, at the default settings
@@ -42,7 +42,6 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 Embed = Callable[[Sequence[str]], Vectors]
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)

@@ -20,12 +20,11 @@ from memstrata.evaluation.admission.folds import fold_of
 from memstrata.evaluation.admission.metrics import Interval, auc, average_precision, bootstrap, kept
 from memstrata.gate.policy import SIGNALS, Policy
 from memstrata.gate.utility import default_model
+from memstrata.types import Progress
 
 A_MAC_TURNS, A_MAC_CONVERSATION, A_MAC_F1 = 100, "conv-26", 0.583  # what its published figure stands on
 USES = {"may be asked": Objective("recall"), "worth keeping": Objective("f1")}
 SHARES = np.linspace(0.0, 1.0, 41)  # of the examples admitted, for the curve of what can still be answered
-
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
