@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 from tests.conftest import Bench
+from typer.testing import CliRunner
 
+from memstrata.cli.app import app
 from memstrata.errors import InputError
 from memstrata.moving.amem import read_amem
 from memstrata.moving.mem0 import read_mem0
@@ -221,3 +223,15 @@ def test_a_list_of_other_things(tmp_path: Path) -> None:
     found = read_mem0(write(tmp_path / "x.json", [1, "text", None, {"memory": ""}]))
     assert len(found.unread) == 4
     assert found.statements == []
+
+
+def test_the_command_tells_what_came_over_and_what_did_not(tmp_path: Path) -> None:
+    path = write(tmp_path / "mem0.json", MEM0)
+    done = CliRunner().invoke(
+        app, ["import", "--from", "mem0", str(path), "--store", str(tmp_path / "m.db"), "--embedder", "hashing"]
+    )
+    assert done.exit_code == 0, done.output
+    assert "moved in from mem0" in done.output
+    assert "admitted_superseding 1" in done.output
+    assert "not taken: item 4: no text" in done.output
+    assert "Moved(" not in done.output

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -12,6 +12,8 @@ from memstrata.cli.common import bar, emit, reading, spinner, stderr, writing
 from memstrata.cli.options import DEFAULT_STORE, Agent, Embedder, Json, NamedUser, Now, Session, Store, User
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from memstrata.moving.move import System
 
 Everybody = Annotated[str | None, typer.Option("--user", "-u", help="Only this user; all when none is named.")]
@@ -89,7 +91,19 @@ def import_(
             taken: object = memory.import_(source, **place, progress=progress)
         else:
             taken = memory.import_from(cast("System", system), path, **place, tz=tz, progress=progress)
-    emit(taken, json)
+    emit(taken, json, _moved if system is not None else None)
+
+
+def _moved(result: Any) -> RenderableType:
+    """What became of another system's memories, and a line for all that was not taken over."""
+    from rich.console import Group
+    from rich.text import Text
+
+    from memstrata.cli.show import mapping
+
+    counts = {"statements": result.statements or "none", "messages": result.messages or "none"}
+    lost = [Text(f"not taken: {each.where}: {each.why}", style="yellow") for each in result.unread]
+    return Group(mapping(counts, f"moved in from {result.system}"), *lost)
 
 
 def export(
