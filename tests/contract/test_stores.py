@@ -449,6 +449,16 @@ def test_a_new_file_is_made_once_however_many_open_it(tmp_path: Path, turn: int)
     assert errors == []
 
 
+def test_a_new_file_that_another_process_is_making_is_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
+        other.execute("BEGIN IMMEDIATE")  # SQLite refuses the switch to WAL at once while this is held
+        later = threading.Timer(0.3, other.execute, ("ROLLBACK",))
+        later.start()
+        asyncio.run(SqliteStore(path).close())
+        later.join()
+
+
 @pytest.mark.parametrize("version", [0, 1, 7])
 def test_an_empty_database_of_another_program_is_refused_by_its_version(tmp_path: Path, version: int) -> None:
     path = tmp_path / "store.db"

@@ -11,8 +11,10 @@ import asyncio
 import contextlib
 import itertools
 import os
+import random
 import sqlite3
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
@@ -21,7 +23,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from memstrata.errors import ClosedError, StoreBusyError, StoreError, StoreFormatError, StoreFullError
 from memstrata.store.base import Db
-from memstrata.store.connection import SqliteDb, connect, read_only_target, typed_errors
+from memstrata.store.connection import BUSY_SECONDS, SqliteDb, connect, read_only_target, typed_errors
 from memstrata.store.dialect import schema_text, statements
 from memstrata.store.group import GroupWriter, Outcome, Writing, settle
 from memstrata.trace import carried
@@ -83,13 +85,24 @@ class SqliteStore:
         return self._connected()
 
     def _connected(self) -> sqlite3.Connection:
-        self._writer = connect(self._target)
-        try:
-            self._prepare()
-        except (sqlite3.Error, StoreError):
-            self._writer.close()
-            raise
-        return self._writer
+        """A connection to a store that is made and of this version.
+
+        SQLite answers "busy" at once, whatever its timeout, to two connections that turn a new file to WAL in the same
+        instant (each would wait for the other): one of them begins again.
+        """
+        until = time.monotonic() + BUSY_SECONDS
+        while True:
+            self._writer = connect(self._target)
+            try:
+                self._prepare()
+            except (sqlite3.Error, StoreError) as error:
+                self._writer.close()
+                busy = isinstance(error, sqlite3.Error) and error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+                if not busy or time.monotonic() > until:
+                    raise
+                time.sleep(random.uniform(0.005, 0.05))
+            else:
+                return self._writer
 
     def _prepare(self) -> None:
         """Create the schema in a new file; check that an old one is ours, and bring it to the newest version."""
