@@ -27,7 +27,7 @@ types: setup
 	$(BIN)/mypy
 
 test: lint types
-	$(BIN)/pytest -n 2 -m "not soak"
+	$(BIN)/pytest -n 3 -m "not soak"
 	TEST_STORE=postgres $(BIN)/pytest -n 2 $(ON_POSTGRES)
 
 soak: setup
