@@ -23,7 +23,7 @@ from memstrata.errors import MemstrataError
 from memstrata.evaluation.benchmark import Conversation, Question, Session
 from memstrata.evaluation.bm25 import BM25
 from memstrata.evaluation.retrieval import distinct_turns
-from memstrata.recall.recall import MAX_K
+from memstrata.recall.request import MAX_K
 from memstrata.recall.tokens import count_tokens
 from memstrata.types import Context, ContextStrategy, Hit, Recall
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from memstrata.face.base import MemoryBase
 from memstrata.intake.arguments import flag, words
-from memstrata.recall import context, find, profile, recall
+from memstrata.recall import context, find, profile, request
 from memstrata.recall.recall import Found
 from memstrata.tiers.touch import Touch
 from memstrata.types import (
@@ -62,7 +62,7 @@ class MemoryOut(MemoryBase):
             touch: False changes nothing: no weight, no heat, no tick.
         """
         scope = self._scope(user_id, agent_id, session_id)
-        ask = recall.make_ask(
+        ask = request.make_ask(
             self._engine,
             query,
             k=k,
@@ -80,7 +80,7 @@ class MemoryOut(MemoryBase):
             tz=tz,
         )
         flag(touch, "touch")
-        used = None if used is None else words(used, "used", limit=recall.MAX_K)
+        used = None if used is None else words(used, "used", limit=request.MAX_K)
         await self._worker.index_now(scope.owner)
         result, found = await find.recall(self._engine, scope, ask)
         if touch:

@@ -30,8 +30,9 @@ from memstrata.recall.material import (
     transcript,
     turns_in_session,
 )
-from memstrata.recall.recall import Found, clean_query, make_ask
+from memstrata.recall.recall import Found
 from memstrata.recall.render import Frame, context_id, hit_line, turn_line, words_of
+from memstrata.recall.request import clean_query, make_ask
 from memstrata.recall.tokens import count_tokens, load_tokenizer
 from memstrata.store.base import Db
 from memstrata.store.rows import evidence_of
@@ -165,7 +166,9 @@ class _Filling:
     def _repeats(self, hit: Hit) -> bool:
         """Whether it is shown already: all its turns are, or the summary of a page it was said on has its words."""
         own = {place_of(turn) for turn in hit.evidence}
-        if own and own <= {place_of(turn) for turn in self.turns}:
+        shown = {place_of(turn) for turn in self.turns}
+        # A turn stands for others that say it word for word: one of them is enough.
+        if own and (not own.isdisjoint(shown) if hit.kind == "turn" else own <= shown):
             return True
         return any(
             words_of(hit) in page.hit.text and not own.isdisjoint(map(place_of, page.hit.evidence))

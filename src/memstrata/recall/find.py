@@ -6,7 +6,8 @@ from dataclasses import replace
 from functools import partial
 
 from memstrata.engine import Engine
-from memstrata.recall.recall import Ask, Found, cursor_of, look
+from memstrata.recall.recall import Found, look
+from memstrata.recall.request import Ask, cursor_of
 from memstrata.recall.rerank import reranked
 from memstrata.types import Recall, Scope
 

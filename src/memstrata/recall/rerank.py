@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from memstrata.errors import RerankerError
-from memstrata.recall.recall import Ask, Found
+from memstrata.recall.recall import Found
+from memstrata.recall.request import Ask
 from memstrata.types import Hit, Leg
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from memstrata.calls import Purpose, ask_model
 from memstrata.distil.drafting import one_line
 from memstrata.engine import Engine
 from memstrata.errors import LLMError
-from memstrata.recall.recall import Ask
+from memstrata.recall.request import Ask
 from memstrata.text.measure import clip
 from memstrata.types import Scope
 

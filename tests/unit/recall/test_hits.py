@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from tests.conftest import Bench
 
 from memstrata.recall.recall import MAX_EVIDENCE
@@ -39,6 +40,36 @@ def test_a_hit_that_stands_on_few_turns_has_all_of_them(bench: Bench) -> None:
     for hit in bench.memory.recall("Where did I move?", user_id="ana", touch=False).hits:
         assert hit.more_evidence == 0
         assert hit.evidence
+
+
+@pytest.mark.parametrize(
+    ("text", "other", "query"),
+    [
+        ("The deploy key is in the vault.", "The deploy key is in the safe.", "Where is the deploy key?"),
+        ("鍵は金庫にあります。", "鍵は机にあります。", "鍵はどこですか"),
+        ("钥匙在保险箱里。", "钥匙在抽屉里。", "钥匙在哪里"),
+    ],
+)
+def test_what_was_said_again_word_for_word_is_one_hit(bench: Bench, text: str, other: str, query: str) -> None:
+    for n, said in enumerate((text, text, other, f" {text} ")):
+        bench.memory.add({"role": "user", "content": said, "id": f"m{n}"}, user_id="ana", session_id=f"s{n}")
+    bench.memory.add({"role": "assistant", "content": text, "id": "a"}, user_id="ana", session_id="s9")
+    bench.memory.flush()
+    hits = bench.memory.recall(query, user_id="ana", touch=False).hits
+    assert sorted(sorted(turn.id for turn in hit.evidence) for hit in hits) == [["a"], ["m0", "m1", "m3"], ["m2"]]
+    first = bench.memory.recall(query, user_id="ana", touch=False, k=1)
+    rest = bench.memory.recall(query, user_id="ana", touch=False, k=9, cursor=first.cursor)
+    assert [hit.id for hit in (*first.hits, *rest.hits)] == [hit.id for hit in hits]
+
+
+def test_what_was_said_very_often_in_turns_brings_some_of_them(bench: Bench) -> None:
+    for n in range(TIMES):
+        bench.memory.add({"role": "user", "content": "Same as ever.", "id": f"m{n}"}, user_id="ana", session_id=f"s{n}")
+    bench.memory.flush()
+    (hit,) = bench.memory.recall("Same as ever?", user_id="ana", touch=False).hits
+    assert len(hit.evidence) == MAX_EVIDENCE
+    assert hit.more_evidence == TIMES - MAX_EVIDENCE
+    assert hit.evidence[0].id == hit.id
 
 
 def test_the_index_after_an_access_is_what_a_new_one_reads(bench: Bench) -> None:
