@@ -45,6 +45,26 @@ def rows_of(path: Path, sql: str, *params: object) -> list[dict[str, Any]]:
         return [dict(row) for row in db.execute(sql, params)]
 
 
+def tables_at(path: Path) -> list[str]:
+    """The names of all tables of the store at a path."""
+    if ON_POSTGRES:
+        schema = split_address(servers.address_for(path))[1]
+        return [row["t"] for row in rows_of(path, "SELECT tablename AS t FROM pg_tables WHERE schemaname = ?", schema)]
+    return [row["name"] for row in rows_of(path, "SELECT name FROM sqlite_schema WHERE type = 'table'")]
+
+
+def bytes_at(path: Path) -> dict[str, bytes]:
+    """The raw bytes of the store at a path, by file: those beside it, or the server's files of its tables."""
+    if ON_POSTGRES:
+        return servers.postgres().files(split_address(servers.address_for(path))[1])
+    beside = [*path.parent.glob(f"{path.name}*"), *Path(f"{path}-index").rglob("*")]
+    return {str(file.relative_to(path.parent)): file.read_bytes() for file in sorted(beside) if file.is_file()}
+
+
+# What asks for SQLite's own files, locks or pragmas.
+of_the_file = pytest.mark.skipif(ON_POSTGRES, reason="this is about a file: its bytes, its locks or its pragmas")
+
+
 @dataclass
 class Bench:
     """A memory in a file of its own. `worker=False`: queued work is done by `flush` and `distil`, never in between."""
@@ -115,6 +135,8 @@ class Bench:
 
     def files(self) -> dict[str, bytes]:
         """The raw bytes of the store and everything beside it."""
+        if ON_POSTGRES:
+            return bytes_at(self.path)
         return {file.name: file.read_bytes() for file in self.path.parent.iterdir() if file.is_file()}
 
 

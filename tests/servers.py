@@ -84,6 +84,19 @@ class PostgresServer:
     def address(self, schema: str = "memstrata", user: str = "memory") -> str:
         return f"postgresql://{user}@/postgres?host={self.folder}&schema={schema}"
 
+    def files(self, schema: str) -> dict[str, bytes]:
+        """The bytes of every table and index of a schema as they lie on the disk, by name."""
+        with psycopg.connect(host=str(self.folder), user="postgres", dbname="postgres", autocommit=True) as connection:
+            connection.execute("CHECKPOINT")
+            found = connection.execute(
+                "SELECT c.relname, pg_relation_filepath(c.oid) FROM pg_class c"
+                " LEFT JOIN pg_class o ON o.reltoastrelid = c.oid JOIN pg_namespace n"
+                " ON n.oid = coalesce(o.relnamespace, c.relnamespace)"
+                " WHERE n.nspname = %s AND c.relkind IN ('r', 'i', 't')",
+                (schema,),
+            ).fetchall()
+        return {name: (self.data / path).read_bytes() for name, path in found}
+
     def remove(self) -> None:
         self.stop("immediate")
         shutil.rmtree(self.folder)

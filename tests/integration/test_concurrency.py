@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 import subprocess
 import sys
 import threading
 from collections import Counter
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests import servers
+from tests.conftest import ON_POSTGRES, rows_of
 
 from memstrata import Memory
 
@@ -25,12 +24,6 @@ CONTENT = [
     "{who}昨天去了第{n}医院。",
     "{who} has a cat called Miso{n}.",
 ]
-
-
-def rows(path: Path, sql: str) -> list[dict[str, Any]]:
-    with closing(sqlite3.connect(path, timeout=30)) as db:
-        db.row_factory = sqlite3.Row
-        return [dict(row) for row in db.execute(sql)]
 
 
 def at_once(count: int, work: Callable[[int], None]) -> None:
@@ -55,11 +48,11 @@ def at_once(count: int, work: Callable[[int], None]) -> None:
 
 def check_turns(path: Path, said: list[tuple[str, str]]) -> None:
     """The stored turns are those that were said, as (owner, text), each with its own place and in one tier."""
-    turns = rows(path, "SELECT * FROM turns")
+    turns = rows_of(path, "SELECT * FROM turns")
     assert Counter((turn["owner"], turn["text"]) for turn in turns) == Counter(said)
     for name in (("owner", "no"), ("owner", "session", "position")):
         assert len({tuple(turn[column] for column in name) for turn in turns}) == len(turns)
-    pages = {(page["owner"], page["no"]): page for page in rows(path, "SELECT * FROM pages")}
+    pages = {(page["owner"], page["no"]): page for page in rows_of(path, "SELECT * FROM pages")}
     hot: Counter[tuple[str, str]] = Counter()
     for turn in turns:
         if turn["tier"] == "page":
@@ -69,7 +62,7 @@ def check_turns(path: Path, said: list[tuple[str, str]]) -> None:
         else:
             assert turn["page"] is None
             hot[turn["owner"], turn["session"]] += turn["tier"] == "hot"
-    for session in rows(path, "SELECT owner, session, hot FROM sessions"):
+    for session in rows_of(path, "SELECT owner, session, hot FROM sessions"):
         assert session["hot"] == hot[session["owner"], session["session"]] <= 12
     positions: dict[tuple[str, str], list[int]] = {}
     for turn in turns:
@@ -192,7 +185,7 @@ def test_closing_while_others_work_is_an_end_not_a_fault(tmp_path: Path) -> None
         raise AssertionError("the memory was not closed")
 
     at_once(6, work)
-    said = {row["text"] for row in rows(path, "SELECT text FROM turns")}
+    said = {row["text"] for row in rows_of(path, "SELECT text FROM turns")}
     assert set(acknowledged) <= said
     with Memory(path, embedder="hashing", **SOON_COOL) as again:
         assert again.flush()["waiting"] == 0
@@ -220,11 +213,12 @@ print("done", n)
 """
 
 
-def test_four_processes_on_one_new_file(tmp_path: Path) -> None:
+def test_four_processes_on_one_new_store(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
+    address = servers.address_for(path) if ON_POSTGRES else str(path)
     writers = [
         subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(path), str(n), str(TURNS), json.dumps(CONTENT)],
+            [sys.executable, "-c", WRITER, address, str(n), str(TURNS), json.dumps(CONTENT)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -249,4 +243,4 @@ def test_four_processes_on_one_new_file(tmp_path: Path) -> None:
             notes = [note.content for note in memory.list(user_id=owner[2:], limit=500)]
             assert notes.count(friend) == 1
     check_turns(path, friends + said)
-    assert rows(path, "SELECT count(*) AS n FROM jobs") == [{"n": 0}]
+    assert rows_of(path, "SELECT count(*) AS n FROM jobs") == [{"n": 0}]

@@ -30,7 +30,7 @@ from memstrata.store import postgres_link
 from memstrata.store.base import Db, Store
 from memstrata.store.dialect import ROWS, postgres_schema, rows_of
 from memstrata.store.group import GroupWriter, Outcome, Writing, settle
-from memstrata.store.postgres_link import CONFLICTS, Connection, PostgresDb, is_lost, shown, typed_errors
+from memstrata.store.postgres_link import MEETINGS, Connection, PostgresDb, is_lost, shown, typed_errors
 from memstrata.store.tables import OWNED
 from memstrata.trace import carried
 
@@ -81,7 +81,7 @@ class PostgresStore:
             except (psycopg.Error, StoreError):
                 self._writer.close()
                 raise
-        logging.getLogger("psycopg.pool").setLevel(logging.ERROR)  # what it says of a lost server, our errors say
+        logging.getLogger("psycopg").setLevel(logging.ERROR)  # what it says of faults, our errors say
         self._pool = ConnectionPool(
             connection_class=_Pooled,
             kwargs={"address": self._address, "schema": self._schema},
@@ -206,7 +206,7 @@ class PostgresStore:
         try:
             settle(self._until_committed(batch))
         except Exception as error:  # noqa: BLE001 - every caller is told
-            if len(batch) > 1 and isinstance(error, StoreBusyError):
+            if len(batch) > 1 and (isinstance(error, StoreBusyError) or isinstance(error.__cause__, MEETINGS)):
                 for each in batch:
                     self._commit([each])
                 return
@@ -223,7 +223,7 @@ class PostgresStore:
                     outcomes = self._attempt(batch)
                     if outcomes is not None:
                         return outcomes
-                except CONFLICTS:
+                except MEETINGS:
                     tries -= 1
                     if tries <= 0:
                         raise
@@ -265,17 +265,16 @@ class PostgresStore:
         db = PostgresDb(connection)
         done: list[Outcome] = []
         for work, future, _ in batch:
-            connection.execute("SAVEPOINT one")
             try:
-                result = _whole(work, db)
+                # psycopg's own savepoint: rolling back, it forgets what it meant to prepare in a pipeline that failed.
+                with connection.transaction("one"):
+                    result = _whole(work, db)
             except Exception as error:
-                if isinstance(error, CONFLICTS) or is_lost(error):
+                if isinstance(error, MEETINGS) or is_lost(error):
                     raise
-                connection.execute("ROLLBACK TO one")
                 done.append((future, None, _own(self.name, error)))
             else:
                 done.append((future, result, None))
-            connection.execute("RELEASE one")
         return done
 
     def _connected(self) -> Connection:

@@ -28,6 +28,9 @@ from memstrata.store.dialect import translated
 Connection = psycopg.Connection[Any]
 BUSY_SECONDS = 30.0  # how long a lock is waited for, and a server that does not answer
 CONFLICTS = (errors.SerializationFailure, errors.DeadlockDetected)  # the transaction is to be run again
+# Two transactions that drew the same number of an owner meet in an index, which the server tells as a duplicate, not as
+# what it is: the later one saw a snapshot that is no longer so, and is to be run again too.
+MEETINGS = (*CONFLICTS, errors.UniqueViolation)
 GOING = (errors.AdminShutdown, errors.CrashShutdown, errors.CannotConnectNow)  # the server stops or starts
 
 
