@@ -96,6 +96,32 @@ export interface JobLine {
   error: string | null;
 }
 
+/** How much work waits. */
+export interface Waiting {
+  queued: number;
+  failed: number;
+  by_kind: Record<string, number>;
+}
+
+/** Call `told` with what waits now and whenever that changes, until the signal ends it or the service goes. */
+async function watchJobs(scope: Scope, signal: AbortSignal, told: (now: Waiting) => void): Promise<void> {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(who(scope))) if (value) search.set(name, value);
+  const answer = await fetch(`/v1/jobs/events?${search}`, { headers: { authorization: `Bearer ${key.get()}` }, signal });
+  if (!answer.ok || !answer.body) return;
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  for (let text = ""; ; ) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    const events = (text + value).split("\n\n");
+    text = events.pop() ?? "";
+    for (const event of events) {
+      const data = /^event: jobs\ndata: (.*)$/m.exec(event)?.[1];
+      if (data) told(JSON.parse(data) as Waiting);
+    }
+  }
+}
+
 export interface GraphAnswer {
   notes: Pick<Note, "id" | "content" | "kind" | "state" | "tags" | "recorded_at" | "weight">[];
   links: Pick<Link, "source" | "target" | "type" | "score">[];
@@ -134,6 +160,7 @@ export const api = {
   heat: (scope: Scope) => call<HeatCurve[]>("GET", "/heat", { ...who(scope), limit: HEATS }),
   cost: (scope: Scope, by: string) => call<{ lines: CostLine[]; total: CostLine }>("GET", "/cost", { ...who(scope), by }),
   jobs: (scope: Scope) => call<JobLine[]>("GET", "/jobs", who(scope)),
+  watchJobs,
   retryFailed: () => call("POST", "/jobs/retry", {}, {}),
   erase: (scope: Scope) => call<{ counts: Record<string, number>; complete: boolean }>("POST", "/erase", {}, who(scope)),
 };

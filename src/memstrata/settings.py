@@ -76,6 +76,9 @@ class Settings(BaseSettings):
         0.2, ge=0, le=1, description="Share of a note's score that its weight can take; 1: similarity times weight."
     )
     grace_days: float = Field(30.0, ge=0, description="How long a forgotten note can be restored.")
+    erase_after_days: float | None = Field(
+        None, gt=0, description="maintain erases a user or agent of whom nothing came for so long; None: nobody."
+    )
     promote_heat: float = Field(0.6, ge=0, le=1, description="Heat from which a page may be promoted into a context.")
     promote_recalls: int = Field(2, ge=1, description="Recalls from which it may.")
     promoted_pages: int = Field(2, ge=0, description="Promoted pages in a context, at most.")

@@ -92,6 +92,6 @@ def listen(listener: Listener) -> Callable[[], None]:
 
 
 def tell(name: str, amount: float = 1, **labels: str) -> None:
-    """Something was done so many times: decisions, jobs, llm_calls, llm_tokens, forgotten, purged, folded."""
+    """Something was done so many times: decisions, jobs, llm_calls, llm_tokens, forgotten, purged, folded, erased."""
     for listener in _listeners:
         listener(name, amount, labels)

@@ -6,6 +6,7 @@ import asyncio
 import io
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -113,6 +114,31 @@ def test_no_planted_string_stays_in_any_file(tmp_path: Path, past: SimpleNamespa
         assert sum(again.counts.values()) == 0
         assert USER not in str(result)
     assert files_with(path, needles) == []
+
+
+def test_of_whom_nothing_came_for_long_enough_no_byte_stays(tmp_path: Path, past: SimpleNamespace) -> None:
+    clock, path = SetClock(past.START), tmp_path / "m.db"
+    needles = [*PLANTS, USER, SESSION, "planted-agent-7"]
+    with past.open_memory(path, clock, erase_after_days=90) as memory:
+        plant(memory, clock, past)
+        gone = clock.now()
+        clock.set(gone + timedelta(days=89))
+        past.talk(memory, past.EN, clock, user_id="other", session_id="s")
+        assert memory.maintain(now=gone + timedelta(days=90))["erased"] == 0
+        clock.set(gone + timedelta(days=90, seconds=1))
+        assert memory.maintain()["erased"] == 1
+        assert files_with(path, needles) == []
+        assert memory.stats(user_id=USER)["turns"] == 0
+        assert memory.stats(user_id="other")["turns"] > 0
+        assert memory.check() == ()
+        assert memory.maintain()["erased"] == 0
+
+
+def test_nobody_is_erased_where_no_rule_says_so(tmp_path: Path, past: SimpleNamespace) -> None:
+    clock = SetClock(past.START)
+    with past.open_memory(tmp_path / "m.db", clock) as memory:
+        past.talk(memory, past.JA, clock, user_id="健", session_id="s")
+        assert memory.maintain(now=past.START + timedelta(days=9999))["erased"] == 0
 
 
 def test_ids_are_not_patterns(tmp_path: Path, past: SimpleNamespace) -> None:

@@ -33,6 +33,7 @@ class Serving:
     url: str
     app: Service
     keys: AccessFile
+    store: Path
     clients: list[httpx.Client] = field(default_factory=list)
 
     def key(self, tenant: str = "default", *rights: str, **bound: Any) -> str:
@@ -75,7 +76,7 @@ def served(
         assert thread.is_alive()
         time.sleep(0.01)
     try:
-        service = Serving(f"http://127.0.0.1:{sock.getsockname()[1]}", app, keys)
+        service = Serving(f"http://127.0.0.1:{sock.getsockname()[1]}", app, keys, folder / "memory.db")
         yield service
     finally:
         for client in service.clients:

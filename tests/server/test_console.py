@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -176,6 +178,19 @@ def test_a_word_on_a_decision_reaches_the_gate(enter: Callable[..., Page], told:
     page.wait_for_selector("[role=status] >> text=The gate learns from it")
     labelled = told.client(told.key("console")).get("/v1/decisions/labelled", params={"user_id": "ana"}).json()
     assert [each["label"] for each in labelled] == [1]
+
+
+def test_the_work_that_waits_is_told_as_it_changes(enter: Callable[..., Page], told: Serving) -> None:
+    page = enter("waits")
+    page.click("nav >> text=Jobs")
+    page.wait_for_selector("h2:has-text('Queued 0')")
+    row = ("console", "u:waits", 1, "page", "", "{}", "op", "queued", 0, 2**52, None)
+    with closing(sqlite3.connect(told.store, isolation_level=None)) as db:  # as another process would
+        db.execute("INSERT INTO jobs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+        page.wait_for_selector("h2:has-text('Queued 1')")
+        page.wait_for_selector("td:has-text('page')")
+        db.execute("DELETE FROM jobs WHERE owner = 'u:waits'")
+    page.wait_for_selector("h2:has-text('Queued 0')")
 
 
 def test_erasing_asks_for_the_name_and_shows_the_receipt(enter: Callable[..., Page], told: Serving) -> None:

@@ -43,6 +43,9 @@ def serve(
     import_bytes: Annotated[int, typer.Option(min=1024, help="Most bytes of an import.")] = 256 * 2**20,
     requests_a_minute: Annotated[int, typer.Option(min=1, help="Requests a minute of one caller.")] = 6000,
     upkeep: Annotated[float, typer.Option(min=1, help="Seconds between the upkeep of all tenants.")] = 300.0,
+    audit_days: Annotated[
+        float | None, typer.Option(min=0, help="Days that the audit log is kept; all, if none.")
+    ] = None,
     hsts: Annotated[bool, typer.Option(help="Tell browsers to come by HTTPS only; for a service behind TLS.")] = False,
     metrics_port: Annotated[int | None, typer.Option(min=1, max=65535, help="Figures for Prometheus there.")] = None,
     metrics_host: Annotated[str, typer.Option(help="The address of that port.")] = "127.0.0.1",
@@ -72,6 +75,7 @@ def serve(
         provider=provider,
         limits=Limits(body_bytes, import_bytes, requests_a_minute),
         upkeep_seconds=upkeep,
+        audit_days=audit_days,
         hsts=hsts,
         metrics_host=metrics_host,
         metrics_port=metrics_port,

@@ -50,7 +50,8 @@ class MemoryUpkeep(MemoryBase):
         `undo`): the one that holds longest supersedes the others and takes their evidence, as an operation "compress"
         that can be undone. With a language model what is nearly the same, and what fades and is about one name, is
         offered to it in groups, and becomes one note by the gate, as an operation "condense"; when the model fails it
-        stays as it was. What a person pinned or edited is left alone. Purged is what was forgotten long ago.
+        stays as it was. What a person pinned or edited is left alone. Purged is what was forgotten long ago. Erased is
+        everything of those of whom nothing was stored for `erase_after_days`, where that is set.
 
         Costs what is due, not what is stored. One call equals many at the same time. `now` stands in for the clock.
         """

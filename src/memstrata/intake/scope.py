@@ -31,3 +31,9 @@ def _id(what: str, value: object) -> str:
     if fault is not None or not isinstance(value, str):
         raise ScopeError(f"{what} {fault}")
     return value
+
+
+def scope_of_owner(tenant: str, owner: str, agent: str = "", session: str | None = None) -> Scope:
+    """The scope that an owner column and an agent column stand for."""
+    kind, _, name = owner.partition(":")
+    return Scope(tenant, name, agent or None, session) if kind == "u" else Scope(tenant, None, name, session)

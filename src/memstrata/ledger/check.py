@@ -13,8 +13,8 @@ from memstrata.errors import StoreFormatError
 from memstrata.index.flags import flags_of
 from memstrata.index.owner import OwnerIndex
 from memstrata.index.units import Document
+from memstrata.intake.scope import scope_of_owner
 from memstrata.ledger.documents import Key, Sources, documents_of, read_sources
-from memstrata.ledger.maintain import scope_of_owner
 from memstrata.store.base import Db, Row
 from memstrata.store.kinds import NOTE, PAGE, TURN, UNDONE_BIT
 from memstrata.text.names import name_key

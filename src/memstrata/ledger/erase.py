@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from datetime import datetime
 
 from memstrata.engine import Engine
 from memstrata.errors import StoreError
@@ -26,26 +27,32 @@ async def erase(engine: Engine, scope: Scope) -> Erasure:
 
     What stays is an erasure record with the number of rows of each table and nothing of the subject.
     """
-    operation, now, key = engine.operation_id(), engine.now(), key_of(scope)
-
-    def write(db: Db) -> dict[str, int]:
-        counts = delete_owner(db, key)
-        db.run("DELETE FROM meta WHERE key = ? AND value = ?", (reindex_mark(scope.tenant), scope.owner))
-        db.run(
-            "INSERT INTO erasures (tenant, id, at, counts) VALUES (?, ?, ?, ?)",
-            (scope.tenant, operation, to_us(now), dump(counts)),
-        )
-        db.run(
-            "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-            (PENDING, operation),
-        )
-        return counts
-
-    counts = await engine.store.write(write)
-    with contextlib.suppress(StoreError):  # it is swept again as part of what is pending
-        await engine.drop_index(scope)
+    operation, now = engine.operation_id(), engine.now()
+    counts = await engine.store.write(lambda db: erase_rows(db, scope, operation, now))
+    await forget_index(engine, scope)
     complete = await finish_pending(engine)
     return Erasure(operation, now, counts, complete, backups=await backups_with(engine, scope))
+
+
+def erase_rows(db: Db, scope: Scope, operation: str, now: datetime) -> dict[str, int]:
+    """Remove the rows of the scope's owner, record that, and note that a scrub is due; returns how many went."""
+    counts = delete_owner(db, key_of(scope))
+    db.run("DELETE FROM meta WHERE key = ? AND value = ?", (reindex_mark(scope.tenant), scope.owner))
+    db.run(
+        "INSERT INTO erasures (tenant, id, at, counts) VALUES (?, ?, ?, ?)",
+        (scope.tenant, operation, to_us(now), dump(counts)),
+    )
+    db.run(
+        "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+        (PENDING, operation),
+    )
+    return counts
+
+
+async def forget_index(engine: Engine, scope: Scope) -> None:
+    """Drop the owner's index and its file; what cannot be removed now is swept as part of what is pending."""
+    with contextlib.suppress(StoreError):
+        await engine.drop_index(scope)
 
 
 def delete_owner(db: Db, key: tuple[str, str]) -> dict[str, int]:

@@ -20,9 +20,8 @@ from memstrata.engine import Engine
 from memstrata.errors import ConflictError, InputError
 from memstrata.index.encode import Encoded
 from memstrata.intake.add import accept, add, close_session
-from memstrata.intake.scope import scope_of
+from memstrata.intake.scope import scope_of, scope_of_owner
 from memstrata.ledger.documents import Sources, documents_of, rebuild
-from memstrata.ledger.maintain import scope_of_owner
 from memstrata.ledger.records import BY_TYPE, FORMAT, OWNER, VERSION, Record
 from memstrata.ledger.reindex import embed_missing, report
 from memstrata.store.base import Db

@@ -1,4 +1,4 @@
-"""Upkeep: end idle sessions, distil what cooled, fold what says the same, forget what faded, and purge.
+"""Upkeep: erase who is long gone, end idle sessions, distil what cooled, fold what says the same, forget, purge.
 
 Everything due is found by an index, so that a call costs what it does; and each part decides by stored times and the
 clock alone, so that one call equals many at the same time.
@@ -19,9 +19,11 @@ from memstrata.distil.condense import condense
 from memstrata.distil.stages import REPLANS
 from memstrata.engine import Engine
 from memstrata.errors import LLMError
+from memstrata.intake.scope import scope_of_owner
 from memstrata.intake.times import parse_time
 from memstrata.ledger.erase import finish_pending
 from memstrata.ledger.purge import purge_closed
+from memstrata.ledger.retention import erase_idle
 from memstrata.store.base import Db, Row
 from memstrata.store.kinds import NOTE
 from memstrata.store.rows import to_us
@@ -59,20 +61,22 @@ CHANGED_AGENTS = (
 async def maintain(engine: Engine, worker: Worker, now: datetime | str | None) -> dict[str, int]:
     """What is due at `now` (the clock's time when None); see `AsyncMemory.maintain`.
 
-    Returns how many sessions were ended, pages made of them, pages distilled, notes folded, forgotten and purged.
+    Returns how many sessions were ended, pages made of them, pages distilled, notes folded, forgotten and purged, and
+    how many owners were erased.
     """
     if now is not None:
         at = parse_time(now, tz=engine.settings.tz, what="now")
         engine = replace(engine, clock=SetClock(at))  # the same store and indexes, at another time
         worker = Worker(engine)
     at = engine.now()
+    erased = await erase_idle(engine, at)  # first: what goes needs no other upkeep
     sessions, pages = await _end_idle_sessions(engine, at)
     done = await worker.run_due()
     forgotten = await sweep(engine, at)
     purged = await purge_closed(engine, at - timedelta(days=engine.settings.grace_days))
     folded = await compress_changed(engine)  # last: what faded is not folded, and what upkeep changed is compared
     await finish_pending(engine)
-    for name, count in (("forgotten", forgotten), ("purged", purged), ("folded", folded)):
+    for name, count in (("erased", erased), ("forgotten", forgotten), ("purged", purged), ("folded", folded)):
         tell(name, count)
     return {
         "sessions": sessions,
@@ -81,6 +85,7 @@ async def maintain(engine: Engine, worker: Worker, now: datetime | str | None) -
         "folded": folded,
         "forgotten": forgotten,
         "purged": purged,
+        "erased": erased,
     }
 
 
@@ -121,12 +126,6 @@ async def cool_pages(engine: Engine, scope: Scope) -> Receipt:
         return receipt
 
     return await engine.store.write(write)
-
-
-def scope_of_owner(tenant: str, owner: str, agent: str = "", session: str | None = None) -> Scope:
-    """The scope that an owner column and an agent column stand for."""
-    kind, _, name = owner.partition(":")
-    return Scope(tenant, name, agent or None, session) if kind == "u" else Scope(tenant, None, name, session)
 
 
 async def _end_idle_sessions(engine: Engine, now: datetime) -> tuple[int, int]:

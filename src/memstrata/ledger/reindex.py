@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from memstrata.engine import Engine
 from memstrata.index.encode import Encoded, encode
 from memstrata.index.units import Document
+from memstrata.intake.scope import scope_of_owner
 from memstrata.ledger.documents import documents_of, read_sources, rebuild
-from memstrata.ledger.maintain import scope_of_owner
 from memstrata.store.base import Db
 from memstrata.store.kinds import TURN
 from memstrata.store.tables import reindex_mark

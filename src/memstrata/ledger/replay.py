@@ -19,10 +19,11 @@ from memstrata.engine import Engine
 from memstrata.errors import ReplayError
 from memstrata.intake.add import close_session, store_messages, store_statement
 from memstrata.intake.append import TRUST
+from memstrata.intake.scope import scope_of_owner
 from memstrata.journal.jobs import Job, job_of_row
 from memstrata.journal.receipts import decisions_of_operation, receipt_of
 from memstrata.ledger import feedback, forget, notes, undo
-from memstrata.ledger.maintain import cool_pages, forget_faded, scope_of_owner
+from memstrata.ledger.maintain import cool_pages, forget_faded
 from memstrata.store.base import Db, Row, Store
 from memstrata.store.read import Key, key_of
 from memstrata.store.rows import turn_of

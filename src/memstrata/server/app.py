@@ -21,6 +21,7 @@ from memstrata.errors import MemstrataError
 from memstrata.server.access import Authenticator
 from memstrata.server.console import add_console
 from memstrata.server.door import Auditor, Door, principal_of, seen_of
+from memstrata.server.events import add_events
 from memstrata.server.files import add_files
 from memstrata.server.keys import Rules, no_rules
 from memstrata.server.mcp_http import PATH, McpRoute
@@ -84,14 +85,17 @@ def create_app(
     async def lifespan(app: Service) -> AsyncIterator[None]:
         app.tenants.start_upkeep(upkeep_seconds)
         deaf = None if metrics is None else metrics.listen()
-        counting = None if metrics is None else asyncio.create_task(_count_store(root, metrics))
+        beside = [] if metrics is None else [asyncio.create_task(_count_store(root, metrics))]
+        if auditor is not None:
+            beside.append(asyncio.create_task(auditor.trim(upkeep_seconds)))
         try:
             yield
         finally:
             await mcp.close()
-            if deaf is not None and counting is not None:
+            if deaf is not None:
                 deaf()
-                counting.cancel()
+            for task in beside:
+                task.cancel()
             await app.tenants.close()
             if auditor is not None:
                 await auditor.write()
@@ -110,6 +114,7 @@ def create_app(
     app.tenants = Tenants(root, rules_of)
     add_verbs(app, app.tenants)
     add_files(app, app.tenants, most_bytes=limits.import_bytes)
+    add_events(app, app.tenants, lambda: app.draining)
     mcp = McpRoute(app.tenants, most_bytes=limits.body_bytes)
     app.router.routes.append(Route(PATH, mcp))
     _add_health(app, root)

@@ -9,7 +9,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import orjson
@@ -41,9 +41,13 @@ AUDIT_SECONDS = 0.5  # how long a line may wait to be written with others
 
 @dataclass(slots=True)
 class Auditor:
-    """Writes the audit log in the background; what is erased is written at once."""
+    """Writes the audit log in the background; what is erased is written at once.
+
+    Lines older than `keep_days` are deleted, None keeps all.
+    """
 
     file: AccessFile
+    keep_days: float | None = None
     _lines: list[Access] = field(default_factory=list)
     _task: asyncio.Task[None] | None = None
 
@@ -58,6 +62,16 @@ class Auditor:
             await asyncio.sleep(AUDIT_SECONDS)
             await self.write()
             waiting = len(self._lines)
+
+    async def trim(self, every_seconds: float) -> None:
+        """Delete the lines that are too old, now and every so many seconds."""
+        while self.keep_days is not None:
+            before = datetime.now(UTC) - timedelta(days=self.keep_days)
+            try:
+                await asyncio.to_thread(self.file.trim_audit, before)
+            except StoreError as error:
+                log.warning("old lines of the audit log stay until the next try: %s", type(error).__name__)
+            await asyncio.sleep(every_seconds)
 
     async def write(self) -> None:
         lines, self._lines = self._lines, []

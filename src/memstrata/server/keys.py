@@ -279,6 +279,11 @@ class AccessFile:
             self._db.executemany("INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
             self._db.execute("COMMIT")
 
+    def trim_audit(self, before: datetime) -> int:
+        """Delete the lines of the audit log that are older; returns how many."""
+        with self._guard, typed_errors(self.path):
+            return self._db.execute("DELETE FROM audit WHERE at < ?", (before.timestamp(),)).rowcount
+
     def audit(self, *, tenant: str | None = None, owner: str | None = None, limit: int = 100) -> tuple[Access, ...]:
         """The newest lines of the audit log, newest first."""
         conditions: list[str] = ["1 = 1"]

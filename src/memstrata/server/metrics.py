@@ -32,6 +32,7 @@ class Metrics:
             "decisions": Counter("decisions", "What the gate decided: admission.", ("outcome",), **made),
             "jobs": Counter("jobs", "Work done; of kind distill: pages distilled.", ("kind", "outcome"), **made),
             "forgotten": Counter("notes_forgotten", "Notes that faded.", **made),
+            "erased": Counter("owners_erased", "Users and agents erased since nothing came of them.", **made),
             "purged": Counter("notes_purged", "Notes that went for good.", **made),
             "folded": Counter("notes_folded", "Notes that were folded into others.", **made),
             "llm_calls": Counter("llm_calls", "Calls of the language model.", ("stage", "outcome"), **made),

@@ -38,6 +38,7 @@ class Options:
     provider: Provider | None = None
     limits: Limits = field(default_factory=Limits)
     upkeep_seconds: float = 300.0
+    audit_days: float | None = None
     hsts: bool = False
     metrics_host: str = "127.0.0.1"
     metrics_port: int | None = None
@@ -75,7 +76,7 @@ def build(options: Options) -> tuple[Service, str | None]:
         authenticators.append(KeyAuthenticator(keys))
         if options.provider is not None:
             authenticators.append(JwtAuthenticator(options.provider))
-        auditor, rules_of = Auditor(keys), keys.rules_of
+        auditor, rules_of = Auditor(keys, options.audit_days), keys.rules_of
     else:
         authenticators.append(NoAuthentication(tenant))
     metrics = None
