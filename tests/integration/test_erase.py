@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.conftest import bytes_at, of_the_file
 
 from memstrata import AsyncMemory, Memory
 from memstrata.clock import SetClock
@@ -33,14 +34,12 @@ SESSION = "planted-session-abcdef"
 
 def files_with(store: Path, needles: list[str]) -> list[tuple[str, str]]:
     """Which of the strings stand in which file of the store, as UTF-8 or inside JSON escapes."""
-    found = []
-    beside = [*store.parent.glob(f"{store.name}*"), *Path(f"{store}-index").rglob("*")]
-    for path in sorted(path for path in beside if path.is_file()):
-        data = path.read_bytes()
-        for needle in needles:
-            if needle.encode() in data or needle.encode("utf-16-le") in data:
-                found.append((path.name, needle))
-    return found
+    return [
+        (name, needle)
+        for name, data in bytes_at(store).items()
+        for needle in needles
+        if needle.encode() in data or needle.encode("utf-16-le") in data
+    ]
 
 
 def plant(memory: Memory, clock: SetClock, past: SimpleNamespace, user: str = USER) -> None:
@@ -190,6 +189,7 @@ connection.close()
 """
 
 
+@of_the_file  # tests/contract/test_postgres.py has a reader of its own
 def test_a_reader_of_old_pages_delays_the_end_of_an_erasure(tmp_path: Path, past: SimpleNamespace) -> None:
     clock, path = SetClock(past.START), tmp_path / "m.db"
     with past.open_memory(path, clock) as memory:
