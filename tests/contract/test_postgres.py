@@ -27,9 +27,11 @@ from memstrata.errors import (
     StoreFormatError,
     StoreUnreachableError,
 )
-from memstrata.store import opening, postgres, postgres_link
+from memstrata.journal.jobs import lease
+from memstrata.store import migrations, opening, postgres, postgres_link, postgres_schema, sqlite
 from memstrata.store.base import Db
-from memstrata.store.dialect import postgres_schema, translated
+from memstrata.store.dialect import postgres_schema as postgres_tables
+from memstrata.store.dialect import translated
 from memstrata.store.postgres import PostgresStore, split_address
 
 INSERT = "INSERT INTO meta (key, value) VALUES (?, ?)"
@@ -74,6 +76,7 @@ def direct(address: str, statement: str) -> None:
         ("SET a = max(t.a, excluded.a)", "SET a = GREATEST(t.a, excluded.a)"),
         ("SELECT max(no) FROM t", "SELECT max(no) FROM t"),
         ("SELECT a % ?", "SELECT a %% %s"),
+        ("SELECT a /* FOR UPDATE SKIP LOCKED */", "SELECT a FOR UPDATE SKIP LOCKED"),
     ],
 )
 def test_portable_sql_is_translated(portable: str, ours: str) -> None:
@@ -81,12 +84,12 @@ def test_portable_sql_is_translated(portable: str, ours: str) -> None:
 
 
 def test_every_primary_key_begins_with_the_tenant() -> None:
-    tables = [statement for statement in postgres_schema() if statement.startswith("CREATE TABLE")]
+    tables = [statement for statement in postgres_tables() if statement.startswith("CREATE TABLE")]
     assert len(tables) > 15
     for table in tables:
         if not table.startswith(("CREATE TABLE meta ", "CREATE TABLE writers ")):
             assert re.search(r"PRIMARY KEY \(tenant, ", table), table
-    assert not [statement for statement in postgres_schema() if "sqlite" in statement or "ROWID" in statement]
+    assert not [statement for statement in postgres_tables() if "sqlite" in statement or "ROWID" in statement]
 
 
 def test_without_psycopg_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,6 +243,111 @@ def test_reembed_reaches_every_tenant(address: str) -> None:
         with Memory(address, embedder="static", worker=False, tenant=tenant) as memory:
             assert memory.check() == ()
             assert "花生" in memory.recall("花生", user_id="ana").hits[0].text
+
+
+# from one schema to the next ------------------------------------------------------------------------------------------
+
+STEP = """
+-- A table, a column, an index and rows, as a step may have them.
+CREATE TABLE moods (tenant TEXT NOT NULL, owner TEXT NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (tenant, owner));
+ALTER TABLE notes ADD COLUMN mood TEXT NOT NULL DEFAULT '';
+ALTER TABLE notes ADD COLUMN moved INTEGER;
+CREATE INDEX notes_mood ON notes (tenant, owner, mood);
+UPDATE notes SET mood = 'calm', moved = 9000000000;
+-- SQLite only
+PRAGMA no_such_thing;
+"""
+
+
+def with_steps(monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+    """As if this were the version after this one."""
+    made = (*migrations.migrations(), migrations.Migration(postgres_schema.SCHEMA_VERSION + 1, "moods", script))
+    monkeypatch.setattr(migrations, "migrations", lambda: made)
+    monkeypatch.setattr(postgres_schema, "SCHEMA_VERSION", postgres_schema.SCHEMA_VERSION + 1)
+
+
+def test_both_kinds_of_store_have_one_version() -> None:
+    assert postgres_schema.SCHEMA_VERSION == sqlite.SCHEMA_VERSION
+
+
+def test_an_older_schema_is_brought_to_the_newest_by_one_of_many(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for tenant in ("left", "right"):
+        with Memory(address, embedder="hashing", worker=False, tenant=tenant) as memory:
+            memory.remember("我住在上海。", user_id="ana")
+    with_steps(monkeypatch, STEP)
+    opened: list[PostgresStore] = []
+    threads = [threading.Thread(target=lambda: opened.append(PostgresStore(address))) for _ in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert len(opened) == 4, "those that waited found it made"
+    rows = asyncio.run(opened[0].read(lambda db: db.all("SELECT tenant, mood, moved FROM notes ORDER BY tenant")))
+    assert [tuple(row) for row in rows] == [("left", "calm", 9000000000), ("right", "calm", 9000000000)]
+    assert len(asyncio.run(opened[0].within("left").read(lambda db: db.all("SELECT * FROM notes")))) == 1
+    with pytest.raises(StoreError, match="row-level security"):
+        asyncio.run(opened[0].within("left").write(lambda db: db.run("INSERT INTO moods VALUES ('right', 'u:x', 1)")))
+    for store in opened:
+        asyncio.run(store.close())
+    with Memory(address, embedder="hashing", worker=False, tenant="left") as memory:
+        assert "上海" in memory.recall("上海", user_id="ana").hits[0].text
+        assert memory.check() == ()
+
+
+def test_a_step_that_fails_leaves_the_schema_as_it_was(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asyncio.run(PostgresStore(address).close())
+    with monkeypatch.context() as patched:
+        with_steps(patched, f"{STEP.partition('-- SQLite')[0]} INSERT INTO nowhere VALUES (1);")
+        with pytest.raises(StoreFormatError, match=r"(?s)nowhere.*as before"):
+            PostgresStore(address)
+    store = PostgresStore(address)  # still of this version
+    row = asyncio.run(store.read(lambda db: db.one("SELECT to_regclass('moods') AS moods")))
+    assert row is not None
+    assert row["moods"] is None
+    asyncio.run(store.close())
+
+
+# workers --------------------------------------------------------------------------------------------------------------
+
+
+async def test_a_job_of_one_process_wakes_the_worker_of_another(address: str) -> None:
+    writer, worker = PostgresStore(address), PostgresStore(address).within("t")
+    assert await worker.wait_for_jobs(0.0), "what came before somebody listened is worth a look"
+    assert not await worker.wait_for_jobs(0.0)
+    job = (
+        "INSERT INTO jobs (tenant, owner, no, kind, agent, payload, op, state, run_after)"
+        " VALUES ('t', 'u:a', ?, 'page', '', '{}', 'o', 'queued', 0)"
+    )
+    await writer.write(put("nothing that is queued"))
+    assert not await worker.wait_for_jobs(0.0)
+    waiting = asyncio.create_task(worker.wait_for_jobs(600.0))
+    await writer.write(lambda db: db.run(job, (1,)))
+    assert await waiting
+    await writer.write(lambda db: db.run(job, (2,)))  # nobody waits: it is told at the next wait
+    assert await worker.wait_for_jobs(600.0)
+    await writer.close()
+    await worker.close()
+
+
+async def test_an_owner_that_somebody_has_in_hand_is_passed_over(address: str) -> None:
+    stores = [PostgresStore(address) for _ in range(2)]
+    await stores[0].write(lambda db: db.run("INSERT INTO owners (tenant, owner) VALUES ('t', 'u:a')"))
+    taken, go = threading.Event(), threading.Event()
+
+    def hold(db: Db) -> bool:
+        held = lease(db, "t", "u:a", "host|1|1|a", 60)
+        taken.set()
+        assert go.wait(60)
+        return held
+
+    first = asyncio.create_task(stores[0].write(hold))
+    assert await asyncio.to_thread(taken.wait, 60)
+    assert not await stores[1].write(lambda db: lease(db, "t", "u:a", "host|2|1|b", 60)), "and nobody waits for it"
+    go.set()
+    assert await first
+    assert not await stores[1].write(lambda db: lease(db, "t", "u:a", "host|2|1|b", 60)), "the first holds it"
+    for store in stores:
+        await store.close()
 
 
 # writers that meet ----------------------------------------------------------------------------------------------------

@@ -9,15 +9,18 @@ import sys
 import time
 from pathlib import Path
 
+from tests import servers
+from tests.conftest import ON_POSTGRES
+
 from memstrata import Memory
 
 USERS = ("ana", "綾子", "王芳")
 SAID = ("I moved to Porto in May.", "東京で看護師として働いています。", "我住在上海。", "I play the cello.", "ok")
 
 
-def start(store: Path) -> subprocess.Popen[str]:
+def start(store: str, poll: str) -> subprocess.Popen[str]:
     env = {name: value for name, value in os.environ.items() if not name.startswith("MEMSTRATA_")}
-    words = ["worker", "--store", str(store), "--poll", "0.05", "--upkeep", "0"]
+    words = ["worker", "--store", store, "--poll", poll, "--upkeep", "0"]
     worker = subprocess.Popen(
         [sys.executable, "-c", "from memstrata.cli import main; main()", *words],
         env={**env, "MEMSTRATA_EMBEDDER": "hashing"},
@@ -32,9 +35,11 @@ def start(store: Path) -> subprocess.Popen[str]:
 
 def test_two_workers_share_a_store_and_stop_when_told(tmp_path: Path) -> None:
     store = tmp_path / "memory.db"
+    # PostgreSQL wakes them: nobody looks again in the time of this test.
+    at, poll = (servers.address_for(store), "1000") if ON_POSTGRES else (str(store), "0.05")
     with Memory(store, embedder="hashing", worker=False) as memory:
         memory.stats()  # the store is there before the workers
-    workers = [start(store), start(store)]
+    workers = [start(at, poll), start(at, poll)]
     try:
         with Memory(store, embedder="hashing", worker=False) as memory:
             for user in USERS:

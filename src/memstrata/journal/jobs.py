@@ -70,15 +70,18 @@ def index_jobs(db: Db, tenant: str, now: datetime, owner: str | None = None) -> 
     return [job_of_row(row) for row in rows]
 
 
-def due_owners(db: Db, tenant: str, now: datetime) -> list[str]:
-    """Owners whose next ordered job is due, longest waiting first."""
+def due_owners(db: Db, tenant: str, now: datetime, holder: str) -> list[str]:
+    """Owners whose next ordered job is due, longest waiting first; those that another worker has, last."""
     rows = db.all(
-        "SELECT owner, min(no) AS head, min(run_after) AS since FROM jobs"
-        " WHERE tenant = ? AND state = 'queued' AND kind <> 'index' GROUP BY owner ORDER BY since",
+        "SELECT j.owner, min(j.run_after) AS since, max(o.lease_holder) AS held, max(o.lease_until) AS until"
+        " FROM jobs j"
+        " JOIN owners o ON o.tenant = j.tenant AND o.owner = j.owner"
+        " WHERE j.tenant = ? AND j.state = 'queued' AND j.kind <> 'index' GROUP BY j.owner ORDER BY since",
         (tenant,),
     )
-    heads = [(row["owner"], row["head"]) for row in rows]
-    return [owner for owner, _ in heads if next_job(db, tenant, owner, now) is not None]
+    clock = time.time_ns() // 1000
+    rows.sort(key=lambda row: row["held"] not in (None, holder) and row["until"] > clock)
+    return [row["owner"] for row in rows if next_job(db, tenant, row["owner"], now) is not None]
 
 
 def next_job(db: Db, tenant: str, owner: str, now: datetime) -> Job | None:
@@ -197,9 +200,15 @@ def _is_dead(holder: str) -> bool:
 
 
 def lease(db: Db, tenant: str, owner: str, holder: str, seconds: float) -> bool:
-    """Take or renew the owner's lease; False while another living worker holds it. Uses the machine's clock."""
+    """Take or renew the owner's lease; False while another living worker holds it. Uses the machine's clock.
+
+    Where others write at the same time, an owner whose row one of them has in hand is passed over too, not waited for.
+    """
     now = time.time_ns() // 1000
-    row = db.one("SELECT lease_holder, lease_until FROM owners WHERE tenant = ? AND owner = ?", (tenant, owner))
+    row = db.one(
+        "SELECT lease_holder, lease_until FROM owners WHERE tenant = ? AND owner = ? /* FOR UPDATE SKIP LOCKED */",
+        (tenant, owner),
+    )
     if row is None:
         return False
     held = row["lease_holder"]

@@ -89,3 +89,12 @@ class FileStore(Protocol):
     ) -> Backup:
         """Write a verified copy to `target`; see `store.backup.write_backup`."""
         ...
+
+
+@runtime_checkable
+class WakingStore(Protocol):
+    """A store that tells when somebody, here or on another machine, queued a job."""
+
+    async def wait_for_jobs(self, seconds: float) -> bool:
+        """Wait until a job was queued, or so long; True when one may have been. One caller at a time."""
+        ...

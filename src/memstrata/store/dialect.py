@@ -2,6 +2,7 @@
 
 The rules, all there are:
 
+* `/* FOR UPDATE SKIP LOCKED */`, a remark to SQLite with its one writer, is said to PostgreSQL.
 * `?` is `%s`; `max(a, b)` and `min(a, b)` of two columns are `GREATEST` and `LEAST`.
 * INTEGER is BIGINT, REAL is DOUBLE PRECISION, BLOB is BYTEA. TEXT has the collation "C", so that texts are compared and
   sorted byte by byte as in a file.
@@ -20,6 +21,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from importlib.resources import files
 
+SKIP_LOCKED = "FOR UPDATE SKIP LOCKED"
 SQLITE_ONLY = "-- SQLite only"
 _LITERAL = re.compile(r"('(?:[^']|'')*')")
 _OF_TWO = re.compile(r"\b(max|min)\(([\w.]+), ([\w.]+)\)")
@@ -48,6 +50,7 @@ def translated(sql: str) -> str:
     >>> translated("SELECT max(a.x, b.y) FROM a WHERE c = ? AND d LIKE '%?'")
     "SELECT GREATEST(a.x, b.y) FROM a WHERE c = %s AND d LIKE '%%?'"
     """
+    sql = sql.replace(f"/* {SKIP_LOCKED} */", SKIP_LOCKED)
     parts = _LITERAL.split(sql.replace("%", "%%"))
     parts[::2] = (_OF_TWO.sub(_greatest, part).replace("?", "%s") for part in parts[::2])
     return "".join(parts)
@@ -76,15 +79,22 @@ def statements(script: str) -> Iterator[str]:
 
 def postgres_schema() -> list[str]:
     """The statements that make the tables and indexes in PostgreSQL."""
-    portable = list(statements(schema_text().partition(SQLITE_ONLY)[0]))
+    return [*postgres_statements(schema_text()), _WRITERS]
+
+
+def postgres_statements(script: str) -> list[str]:
+    """A portable script of tables, indexes and changes of them for PostgreSQL, with the walls of new tables."""
+    portable = list(statements(script.partition(SQLITE_ONLY)[0]))
     tables = [statement.split()[2] for statement in portable if statement.startswith("CREATE TABLE")]
     walls = [wall.format(table=table) for table in tables if table != "meta" for wall in _WALL]
-    return [*map(_for_postgres, portable), *walls, _WRITERS]
+    return [*map(_for_postgres, portable), *walls]
 
 
 def _for_postgres(statement: str) -> str:
     if statement.startswith("CREATE TABLE"):
         if "PRIMARY KEY" not in statement:
             statement = statement.replace("UNIQUE (", "PRIMARY KEY (", 1)
-        statement = _TYPE.sub(lambda found: _TYPES[found[1]], statement.replace(" WITHOUT ROWID", ""))
+        return _TYPE.sub(lambda found: _TYPES[found[1]], statement.replace(" WITHOUT ROWID", ""))
+    if statement.startswith("ALTER TABLE"):
+        return _TYPE.sub(lambda found: _TYPES[found[1]], statement)
     return statement

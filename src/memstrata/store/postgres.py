@@ -25,19 +25,18 @@ import psycopg
 from psycopg import errors, sql
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from memstrata.errors import ClosedError, StoreBusyError, StoreError, StoreFormatError, StoreUnreachableError
-from memstrata.store import postgres_link
+from memstrata.errors import ClosedError, StoreBusyError, StoreError, StoreUnreachableError
+from memstrata.store import postgres_link, postgres_wake
 from memstrata.store.base import Db, Store
-from memstrata.store.dialect import ROWS, postgres_schema, rows_of
+from memstrata.store.dialect import ROWS, rows_of
 from memstrata.store.group import GroupWriter, Outcome, Writing, settle
 from memstrata.store.postgres_link import MEETINGS, Connection, PostgresDb, is_lost, shown, typed_errors
+from memstrata.store.postgres_schema import prepare
 from memstrata.store.tables import OWNED
 from memstrata.trace import carried
 
 T = TypeVar("T")
-SCHEMA_VERSION = 1
 DEFAULT_SCHEMA = "memstrata"
-MARK = "memstrata schema "  # the schema's comment, which tells ours from another program's
 READERS = 4
 TRIES = 40  # of one transaction that meets others
 SCRUB_WAIT_MS = 2000  # how long a scrub waits for readers of a table
@@ -71,12 +70,13 @@ class PostgresStore:
         with typed_errors("the address"):
             self.name = shown(self._address)
         self._name, self._number = uuid.uuid4().hex, 0  # of the writer, and of its last commit
+        self._queued = False  # whether the batch in hand queues jobs
         self._closed = False
         self._guard = threading.Lock()
         with typed_errors(self.name):
             self._writer: Connection | None = postgres_link.connect(self._address, self._schema)
             try:
-                self._prepare(self._writer)
+                prepare(self._writer, self._schema, self.name)
                 self._enter(self._writer)
             except (psycopg.Error, StoreError):
                 self._writer.close()
@@ -93,58 +93,15 @@ class PostgresStore:
         )
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="memstrata-reader")
         self._writing = GroupWriter(self._commit)
+        self._listener = postgres_wake.Listener(self._open, self._schema)
 
-    def _prepare(self, connection: Connection) -> None:
-        """Make the schema, or check that this one is ours and of a version we know."""
-        encoding = connection.execute("SHOW server_encoding").fetchone()[0]  # type: ignore[index]
-        if encoding != "UTF8":
-            raise StoreFormatError(
-                f"{self.name} has the encoding {encoding}: create the database with ENCODING 'UTF8' TEMPLATE template0"
-            )
-        if self._version(connection) == SCHEMA_VERSION:
-            return
-        name = sql.Identifier(self._schema)
-        with connection.transaction():
-            # Whoever comes second waits here and finds the schema made.
-            connection.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", (f"memstrata/{self._schema}",))
-            if self._version(connection) == SCHEMA_VERSION:
-                return
-            connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(name))
-            for statement in postgres_schema():
-                connection.execute(statement.encode())
-            connection.execute(
-                sql.SQL("COMMENT ON SCHEMA {} IS {}").format(name, sql.Literal(f"{MARK}{SCHEMA_VERSION}"))
-            )
+    def _open(self) -> Connection:
+        return postgres_link.connect(self._address, self._schema)
 
     def _enter(self, connection: Connection) -> None:
         """A row for this writer; those of writers that crashed go after a month."""
         connection.execute("DELETE FROM writers WHERE opened < now() - interval '30 days'")
         connection.execute("INSERT INTO writers VALUES (%s, 0, now())", (self._name,))
-
-    def _version(self, connection: Connection) -> int:
-        """The version of the schema; 0 when it is missing or empty."""
-        row = connection.execute(
-            "SELECT obj_description(n.oid, 'pg_namespace') AS mark,"
-            " (SELECT count(*) FROM pg_class c WHERE c.relnamespace = n.oid) AS tables"
-            " FROM pg_namespace n WHERE n.nspname = %s",
-            (self._schema,),
-        ).fetchone()
-        if row is None or (row["mark"] is None and not row["tables"]):
-            return 0
-        mark = row["mark"] or ""
-        if not mark.startswith(MARK) or not mark.removeprefix(MARK).isdigit():
-            if not row["tables"]:
-                return 0
-            raise StoreFormatError(
-                f"the schema {self._schema!r} of {self.name} is another program's; choose another: ?schema=NAME"
-            )
-        version = int(mark.removeprefix(MARK))
-        if version > SCHEMA_VERSION:
-            raise StoreFormatError(
-                f"{self.name} has schema {version}, this memstrata knows up to {SCHEMA_VERSION}: "
-                "pip install --upgrade memstrata"
-            )
-        return version
 
     # reading ----------------------------------------------------------------------------------------------------------
 
@@ -203,8 +160,11 @@ class PostgresStore:
 
     def _commit(self, batch: list[Writing]) -> None:
         """Run a batch until it is committed; where it meets other writers, one work after the other."""
+        self._queued = False
         try:
             settle(self._until_committed(batch))
+            if self._queued and self._writer is not None:
+                postgres_wake.tell(self._writer, self._schema)
         except Exception as error:  # noqa: BLE001 - every caller is told
             if len(batch) > 1 and (isinstance(error, StoreBusyError) or isinstance(error.__cause__, MEETINGS)):
                 for each in batch:
@@ -275,6 +235,7 @@ class PostgresStore:
                 done.append((future, None, _own(self.name, error)))
             else:
                 done.append((future, result, None))
+        self._queued = db.queued
         return done
 
     def _connected(self) -> Connection:
@@ -347,6 +308,9 @@ class PostgresStore:
         row = await self.read(lambda db: db.one(_SIZE, (self._schema,)))
         return int(row[0]) if row is not None else 0
 
+    async def wait_for_jobs(self, seconds: float) -> bool:
+        return await asyncio.to_thread(self._listener.wait, seconds)
+
     def within(self, tenant: str | None) -> Store:
         return self if tenant is None else TenantStore(self, tenant)
 
@@ -356,6 +320,7 @@ class PostgresStore:
                 return
             self._closed = True
         await self._writing.close()
+        await asyncio.to_thread(self._listener.close)
         await asyncio.to_thread(self._readers.shutdown)
         await asyncio.to_thread(self._pool.close)
         if self._writer is not None:
@@ -370,7 +335,7 @@ class TenantStore:
     def __init__(self, store: PostgresStore, tenant: str) -> None:
         self._store, self._tenant = store, tenant
         self.scrub, self.integrity, self.size = store.scrub, store.integrity, store.size
-        self.within, self.close = store.within, store.close
+        self.within, self.close, self.wait_for_jobs = store.within, store.close, store.wait_for_jobs
 
     async def read(self, work: Callable[[Db], T], *, brief: bool = False) -> T:
         return await self._store.read_rows(self._tenant, work)

@@ -150,6 +150,7 @@ class PostgresDb:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+        self.queued = False  # whether a job was put into the queue
         self._waiting: list[tuple[bytes, list[Sequence[object]]]] = []
 
     def _execute(self, statement: str, params: Sequence[object]) -> psycopg.Cursor[Any]:
@@ -185,6 +186,7 @@ class PostgresDb:
         return self._execute(sql, params).fetchone()
 
     def run(self, sql: str, params: Sequence[object] = ()) -> int:
+        self.queued = self.queued or sql.startswith("INSERT INTO jobs ")
         if sql.startswith("INSERT INTO ") and "ON CONFLICT" not in sql and "SELECT" not in sql:
             self._defer(translated(sql).encode(), [params])
             return 1

@@ -21,7 +21,7 @@ from memstrata.journal.jobs import (
     postpone,
     release,
 )
-from memstrata.store.base import Db
+from memstrata.store.base import Db, WakingStore
 from memstrata.trace import PARENT, span, tell
 from memstrata.types import Turn
 
@@ -128,6 +128,11 @@ class Worker:
         await asyncio.wait([task], timeout=seconds)
         return task.result() if task.done() else replace(done)
 
+    async def rest(self, seconds: float) -> bool | None:
+        """Wait so long for the store to tell of a new job. Whether it did; None, at once, where it tells nothing."""
+        store = self.engine.store
+        return await store.wait_for_jobs(seconds) if isinstance(store, WakingStore) else None
+
     def _forget(self, task: asyncio.Task[Done]) -> None:
         self._left.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
@@ -154,7 +159,7 @@ class Worker:
             jobs = index_jobs(db, tenant, now, owner)
             if jobs:
                 return jobs, list(turns_to_index(db, jobs).values()), []
-            owners = due_owners(db, tenant, now) if ordered else []
+            owners = due_owners(db, tenant, now, self.holder) if ordered else []
             return [], [], [each for each in owners if owner in (None, each)]
 
         async with self._indexing:  # the background and a recall may both want the same turns indexed
