@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.resources import files
 
 SKIP_LOCKED = "FOR UPDATE SKIP LOCKED"
@@ -27,6 +27,8 @@ _LITERAL = re.compile(r"('(?:[^']|'')*')")
 _OF_TWO = re.compile(r"\b(max|min)\(([\w.]+), ([\w.]+)\)")
 _TYPES = {"INTEGER": "BIGINT", "REAL": "DOUBLE PRECISION", "BLOB": "BYTEA", "TEXT": 'TEXT COLLATE "C"'}
 _TYPE = re.compile(rf"\b({'|'.join(_TYPES)})\b")
+_INSERT = re.compile(r"INSERT INTO (\w+) \(([\w, ]+)\) VALUES \((.*)\)")
+_LITERAL_OR_MARK = re.compile(r"%s|'(?:[^']|'')*'|-?\d+|NULL")
 
 ROWS = "memstrata.rows"  # the setting that says whose rows a transaction sees
 ALL_ROWS = "all"
@@ -54,6 +56,46 @@ def translated(sql: str) -> str:
     parts = _LITERAL.split(sql.replace("%", "%%"))
     parts[::2] = (_OF_TWO.sub(_greatest, part).replace("?", "%s") for part in parts[::2])
     return "".join(parts)
+
+
+@lru_cache(maxsize=4096)
+def tables_in(sql: str) -> frozenset[str]:
+    """The tables that a statement may be about: the words in it that name one."""
+    return frozenset(re.findall(r"\w+", sql)) & _columns().keys()
+
+
+@lru_cache(maxsize=256)
+def bulk_insert(sql: str) -> tuple[str, tuple[str, ...]] | None:
+    """An insert of one row as one statement for many, each parameter the list of a column; None for other statements.
+
+    With it, the type of each of these columns.
+
+    >>> bulk_insert("INSERT INTO meta (key, value) VALUES (%s, %s)")[0]
+    'INSERT INTO meta (key, value) SELECT c0, c1 FROM unnest(%s::TEXT[], %s::TEXT[]) AS given (c0, c1)'
+    """
+    found = _INSERT.fullmatch(sql)
+    if found is None:
+        return None
+    table, columns, values = found[1], found[2].split(", "), _LITERAL_OR_MARK.findall(found[3])
+    if len(values) != len(columns):
+        return None
+    marked = [_columns()[table][column] for column, value in zip(columns, values) if value == "%s"]
+    places = iter(range(len(marked)))
+    chosen = ", ".join(f"c{next(places)}" if value == "%s" else value for value in values)
+    arrays = ", ".join(f"%s::{kind}[]" for kind in marked)
+    names = ", ".join(f"c{place}" for place in range(len(marked)))
+    query = f"INSERT INTO {table} ({found[2]}) SELECT {chosen} FROM unnest({arrays}) AS given ({names})"
+    return query, tuple(marked)
+
+
+@cache
+def _columns() -> dict[str, dict[str, str]]:
+    """The type of each column of each table."""
+    tables = {}
+    for statement in postgres_schema():
+        if found := re.match(r"CREATE TABLE (\w+)", statement):
+            tables[found[1]] = dict(re.findall(r"(\w+) (BIGINT|DOUBLE PRECISION|BYTEA|TEXT)\b", statement))
+    return tables
 
 
 def _greatest(found: re.Match[str]) -> str:

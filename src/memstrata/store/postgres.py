@@ -39,6 +39,7 @@ T = TypeVar("T")
 DEFAULT_SCHEMA = "memstrata"
 READERS = 4
 TRIES = 40  # of one transaction that meets others
+ANALYZE_AT = (500, 3_000, 20_000, 100_000)  # rows that one process wrote
 SCRUB_WAIT_MS = 2000  # how long a scrub waits for readers of a table
 RECONNECT_SECONDS = 10.0
 TABLES = ("meta", "erasures", *OWNED)
@@ -71,6 +72,8 @@ class PostgresStore:
             self.name = shown(self._address)
         self._name, self._number = uuid.uuid4().hex, 0  # of the writer, and of its last commit
         self._queued = False  # whether the batch in hand queues jobs
+        self._written = 0  # rows, since this store was opened
+        self._analyze_at = list(ANALYZE_AT)
         self._closed = False
         self._guard = threading.Lock()
         with typed_errors(self.name):
@@ -97,6 +100,16 @@ class PostgresStore:
 
     def _open(self) -> Connection:
         return postgres_link.connect(self._address, self._schema)
+
+    def _analyze(self) -> None:
+        """Let the server count again what lies in the tables that grow.
+
+        Its own vacuum comes by once a minute. Until then it takes new tables for empty, and reads all rows of an owner
+        where an index would name one: the first load of 3,000 turns took 2.4 s instead of 22 ms.
+        """
+        with contextlib.suppress(psycopg.Error), contextlib.closing(self._open()) as connection:
+            for table in OWNED:
+                connection.execute(sql.SQL("ANALYZE {}").format(sql.Identifier(table)))
 
     def _enter(self, connection: Connection) -> None:
         """A row for this writer; those of writers that crashed go after a month."""
@@ -165,6 +178,10 @@ class PostgresStore:
             settle(self._until_committed(batch))
             if self._queued and self._writer is not None:
                 postgres_wake.tell(self._writer, self._schema)
+            if self._analyze_at and self._written >= self._analyze_at[0]:
+                del self._analyze_at[0]
+                with contextlib.suppress(RuntimeError):  # the readers are closing
+                    self._readers.submit(self._analyze)
         except Exception as error:  # noqa: BLE001 - every caller is told
             if len(batch) > 1 and (isinstance(error, StoreBusyError) or isinstance(error.__cause__, MEETINGS)):
                 for each in batch:
@@ -236,6 +253,7 @@ class PostgresStore:
             else:
                 done.append((future, result, None))
         self._queued = db.queued
+        self._written += db.written
         return done
 
     def _connected(self) -> Connection:

@@ -12,7 +12,7 @@ import psycopg
 from psycopg import errors, sql
 from psycopg.abc import Buffer
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
-from psycopg.types.numeric import Int8BinaryDumper, NumericBinaryLoader, NumericLoader
+from psycopg.types.numeric import Int8, Int8BinaryDumper, NumericBinaryLoader, NumericLoader
 
 from memstrata.errors import (
     MemstrataError,
@@ -23,7 +23,7 @@ from memstrata.errors import (
     StoreUnreachableError,
 )
 from memstrata.store.base import Row
-from memstrata.store.dialect import translated
+from memstrata.store.dialect import bulk_insert, tables_in, translated
 
 Connection = psycopg.Connection[Any]
 BUSY_SECONDS = 30.0  # how long a lock is waited for, and a server that does not answer
@@ -31,6 +31,7 @@ CONFLICTS = (errors.SerializationFailure, errors.DeadlockDetected)  # the transa
 # Two transactions that drew the same number of an owner meet in an index, which the server tells as a duplicate, not as
 # what it is: the later one saw a snapshot that is no longer so, and is to be run again too.
 MEETINGS = (*CONFLICTS, errors.UniqueViolation)
+BULK = 1000  # rows of one statement
 GOING = (errors.AdminShutdown, errors.CrashShutdown, errors.CannotConnectNow)  # the server stops or starts
 
 
@@ -144,34 +145,46 @@ def configure(connection: Connection, schema: str) -> None:
 class PostgresDb:
     """One transaction on a connection; implements `Db`.
 
-    What has no answer to wait for (an insert, a statement for many rows) is sent together with the next statement that
-    has one, or by `flush`: a call over a network costs its round trips.
+    What has no answer to wait for (an insert, a statement for many rows) is sent together with the next statement
+    about the same table, or by `flush`: a call over a network costs its round trips. Rows that go into one table by
+    then go in one statement. (COPY would be quicker still, but takes no rows of tables with row-level security.)
     """
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self.queued = False  # whether a job was put into the queue
-        self._waiting: list[tuple[bytes, list[Sequence[object]]]] = []
+        self.written = 0  # rows of statements that had no answer to wait for
+        self._waiting: dict[str, list[tuple[str, list[Sequence[object]]]]] = {}  # by table
 
     def _execute(self, statement: str, params: Sequence[object]) -> psycopg.Cursor[Any]:
         query = translated(statement).encode()
-        if not self._waiting:
+        if not self._waiting or not tables_in(statement) & self._waiting.keys():
             return self._connection.execute(query, params, binary=True)
         with self._connection.pipeline():
             self._send()
             return self._connection.execute(query, params, binary=True)
 
     def _send(self) -> None:
-        waiting, self._waiting = self._waiting, []
+        waiting, self._waiting = self._waiting, {}
         with self._connection.cursor(binary=True) as cursor:
-            for query, rows in waiting:
-                cursor.executemany(query, rows)
+            for statements in waiting.values():
+                for query, rows in statements:
+                    _run_for(cursor, query, rows)
 
-    def _defer(self, query: bytes, rows: list[Sequence[object]]) -> None:
-        if self._waiting and self._waiting[-1][0] == query:
-            self._waiting[-1][1].extend(rows)
+    def _defer(self, statement: str, rows: list[Sequence[object]]) -> None:
+        """Let a statement wait, behind those about its table. One about several tables waits for nothing."""
+        self.written += len(rows)
+        query, tables = translated(statement), tables_in(statement)
+        table = next(iter(tables), "")
+        if len(tables) != 1:
+            self.flush()
+        waiting = self._waiting.setdefault(table, [])
+        if waiting and waiting[-1][0] == query:
+            waiting[-1][1].extend(rows)
         else:
-            self._waiting.append((query, rows))
+            waiting.append((query, rows))
+        if len(tables) != 1:
+            self.flush()
 
     def flush(self) -> None:
         """Run what waits. Raises its errors."""
@@ -188,14 +201,35 @@ class PostgresDb:
     def run(self, sql: str, params: Sequence[object] = ()) -> int:
         self.queued = self.queued or sql.startswith("INSERT INTO jobs ")
         if sql.startswith("INSERT INTO ") and "ON CONFLICT" not in sql and "SELECT" not in sql:
-            self._defer(translated(sql).encode(), [params])
+            self._defer(sql, [params])
             return 1
         return self._execute(sql, params).rowcount
 
     def many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
         taken = list(rows)
         if taken:
-            self._defer(translated(sql).encode(), taken)
+            self._defer(sql, taken)
+
+
+def _run_for(cursor: psycopg.Cursor[Any], query: str, rows: list[Sequence[object]]) -> None:
+    """Run a statement for each row of parameters; many rows of an insert together."""
+    bulk = bulk_insert(query) if len(rows) > 1 else None
+    if bulk is None:
+        cursor.executemany(query.encode(), rows)
+        return
+    together, kinds = bulk
+    for start in range(0, len(rows), BULK):
+        columns = zip(*rows[start : start + BULK], strict=True)
+        cursor.execute(together.encode(), [_column(kind, column) for kind, column in zip(kinds, columns, strict=True)])
+
+
+def _column(kind: str, values: Sequence[Any]) -> list[Any]:
+    """The values of a column as a list of one type, which psycopg would else choose by the first ones."""
+    made = _OF_ONE_TYPE.get(kind)
+    return list(values) if made is None else [None if value is None else made(value) for value in values]
+
+
+_OF_ONE_TYPE: dict[str, Callable[[Any], object]] = {"BIGINT": Int8, "DOUBLE PRECISION": float}
 
 
 # errors ---------------------------------------------------------------------------------------------------------------
