@@ -39,7 +39,15 @@ async def test_upkeep_keeps_to_its_tenant(tmp_path: Path) -> None:
         before = await state(other)
         assert before["jobs"]["queued"] == 2
 
-        faded = {"sessions": 1, "pages": 2, "distilled": 0, "folded": 0, "forgotten": len(SAID), "purged": 0}
+        faded = {
+            "sessions": 1,
+            "pages": 2,
+            "distilled": 0,
+            "folded": 0,
+            "forgotten": len(SAID),
+            "purged": 0,
+            "erased": 0,
+        }
         assert await one.maintain(now=NOW + timedelta(days=20)) == faded
         assert (await one.maintain(now=NOW + timedelta(days=51)))["purged"] == len(SAID)
         await one.flush()

@@ -17,7 +17,7 @@ from memstrata.store.base import Db
 from memstrata.store.sqlite import SqliteStore
 
 NOW = datetime(2023, 5, 8, 9, tzinfo=UTC)
-NOTHING = {"sessions": 0, "pages": 0, "distilled": 0, "folded": 0, "forgotten": 0, "purged": 0}
+NOTHING = {"sessions": 0, "pages": 0, "distilled": 0, "folded": 0, "forgotten": 0, "purged": 0, "erased": 0}
 TABLES = (
     "owners scopes sessions turns pages notes evidence links names decisions operations changes jobs units"  # noqa: SIM905
     " vectors".split()
