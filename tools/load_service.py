@@ -1,0 +1,212 @@
+"""Load a service of many tenants: fill a store, then ask it as fast as it answers, then mix reads and writes.
+
+    python tools/load_service.py [--tenants 1000] [--turns 25] [--seconds 60] [--minutes 10]
+                                 [--clients 16] [--store FILE]
+
+Every tenant has a key of its own and one user; the largest tenants have twenty times the turns of the median. The
+service runs as `memstrata serve` does, in a process of its own, with the embedder "hashing", so that no encoder is
+measured; the callers run here and share the machine with it. Printed are recalls a second with p50 and p95, the
+service's CPU of each, then for the mix its errors, calls by verb, and the service's memory minute by minute. With
+--store a filled store is used again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import http.client
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+
+from rich.progress import track
+
+from memstrata import AsyncMemory
+from memstrata.bench.talk import questions, sessions
+from memstrata.server.keys import AccessFile
+from memstrata.store.addresses import access_beside
+
+ASKING = 4  # callers of the first part
+LARGEST = 20  # times the turns of the median tenant
+MIX = (("recall", 70), ("add", 20), ("context", 5), ("list", 5))
+
+
+def turns_of(number: int, tenants: int, median: int) -> int:
+    """The turns of a tenant: few large ones, many of the median and below."""
+    place = (number + 1) / tenants
+    return max(10, int(median * min(LARGEST, 0.5 / place)))
+
+
+async def fill(store: Path, tenants: int, median: int) -> int:
+    """A store of so many tenants, all work done; returns how many notes it has."""
+    talk, notes = sessions(), 0
+    root = AsyncMemory(store, embedder="hashing", worker=False)
+    for number in track(range(tenants), "filling"):
+        memory = root._for_tenant(f"tenant-{number}")
+        left = turns_of(number, tenants, median)
+        while left > 0:
+            session = next(talk)
+            await memory.add(session.messages[:left], user_id="ana", session_id=session.id)
+            await memory.end_session(user_id="ana", session_id=session.id)
+            left -= len(session.messages)
+        await memory.flush()
+        await memory.distil(user_id="ana")
+        notes += (await memory.stats())["notes"]
+        await memory.close()
+    await root.close()
+    return notes
+
+
+class Service:
+    """`memstrata serve` in a process of its own."""
+
+    def __init__(self, store: Path) -> None:
+        command = [sys.executable, "-c", "from memstrata.cli import main; main()", "serve", "--store", str(store)]
+        command += ["--embedder", "hashing", "--port", "0", "--requests-a-minute", "100000000"]
+        begun = time.perf_counter()
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        assert self.process.stdout is not None
+        self.port = int(self.process.stdout.readline().rsplit(":", 1)[1])
+        Caller(self.port, [""]).call("GET", "/readyz", None, "")
+        self.started = time.perf_counter() - begun
+
+    def cpu(self) -> float:
+        """Seconds of CPU so far."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def memory(self) -> float:
+        """MB of memory of its own: what is mapped from files is the system's to take back."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(status.split("RssAnon:")[1].split()[0]) / 1024
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait()
+
+
+@dataclass
+class Caller:
+    """One connection, and what came of its calls."""
+
+    port: int
+    keys: list[str]
+    seconds: list[float] = field(default_factory=list)
+    done: Counter[str] = field(default_factory=Counter)
+    errors: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+
+    def call(self, method: str, path: str, body: object, key: str) -> None:
+        headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+        begun = time.perf_counter()
+        try:
+            self.connection.request(method, path, None if body is None else json.dumps(body), headers)
+            answer = self.connection.getresponse()
+            text = answer.read()
+        except OSError as error:
+            self.errors.append(f"{path}: {error}")
+            self.connection.close()
+            return
+        self.seconds.append(time.perf_counter() - begun)
+        if answer.status >= 400:
+            self.errors.append(f"{path}: {answer.status} {text[:200]!r}")
+
+    def ask(self, chance: random.Random, asked: list[str], *, touch: bool) -> None:
+        body = {"query": chance.choice(asked), "user_id": "ana", "touch": touch}
+        self.call("POST", "/v1/recall", body, chance.choice(self.keys))
+
+    def mix(self, chance: random.Random, asked: list[str], said: list[str]) -> None:
+        verb = chance.choices([name for name, _ in MIX], [share for _, share in MIX])[0]
+        self.done[verb] += 1
+        key = chance.choice(self.keys)
+        if verb == "recall":
+            self.ask(chance, asked, touch=True)
+        elif verb == "add":
+            body = {"messages": chance.choice(said), "user_id": "ana", "session_id": f"s{chance.randrange(3)}"}
+            self.call("POST", "/v1/turns", body, key)
+        elif verb == "context":
+            body = {"query": chance.choice(asked), "user_id": "ana", "session_id": "s0", "max_tokens": 1000}
+            self.call("POST", "/v1/context", body, key)
+        else:
+            self.call("GET", "/v1/notes?user_id=ana&limit=20", None, key)
+
+
+def together(callers: list[Caller], seconds: float, each: object) -> float:
+    """Let callers work for so long; returns how long it took."""
+    begun = time.perf_counter()
+
+    def work(number: int) -> None:
+        chance = random.Random(number)
+        while time.perf_counter() - begun < seconds:
+            each(callers[number], chance)  # type: ignore[operator]
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(len(callers))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return time.perf_counter() - begun
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tenants", type=int, default=1000)
+    parser.add_argument("--turns", type=int, default=25, help="of the median tenant")
+    parser.add_argument("--seconds", type=float, default=60, help="of recalls alone")
+    parser.add_argument("--minutes", type=float, default=10, help="of the mix")
+    parser.add_argument("--clients", type=int, default=16)
+    parser.add_argument("--store", type=Path, help="kept, and used again when it is there")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="memstrata-load-") as scratch:
+        store = given.store or Path(scratch) / "memory.db"
+        if not store.exists():
+            print(f"{asyncio.run(fill(store, given.tenants, given.turns))} notes of {given.tenants} tenants")
+        access = AccessFile(access_beside(store))
+        keys = [access.create(f"tenant-{n}", ["read", "write"])[0] for n in track(range(given.tenants), "keys")]
+        access.close()
+        measure(Service(store), keys, given)
+
+
+def measure(service: Service, keys: list[str], given: argparse.Namespace) -> None:
+    asked = list(dict.fromkeys(questions(200)))
+    said = [str(message["content"]) for session in islice(sessions(), 20) for message in session.messages]
+    print(f"ready after {service.started:.2f} s, {service.memory():.0f} MB")
+    warm = [Caller(service.port, keys) for _ in range(ASKING)]
+    together(warm, min(30.0, given.seconds), lambda caller, chance: caller.ask(chance, asked, touch=False))
+    callers, spent = [Caller(service.port, keys) for _ in range(ASKING)], service.cpu()
+    took = together(callers, given.seconds, lambda caller, chance: caller.ask(chance, asked, touch=False))
+    seconds = [each for caller in callers for each in caller.seconds]
+    spent = service.cpu() - spent
+    print(
+        f"{len(seconds) / took:.0f} recalls/s by {ASKING} callers, p50 {statistics.median(seconds) * 1e3:.1f} ms,"
+        f" p95 {statistics.quantiles(seconds, n=20)[18] * 1e3:.1f} ms, {spent / len(seconds) * 1e3:.2f} ms of CPU each,"
+        f" {service.memory():.0f} MB"
+    )
+    mixed = [Caller(service.port, keys) for _ in range(given.clients)]
+    length = 60 * min(1.0, given.minutes)
+    for minute in range(max(1, round(given.minutes))):
+        together(mixed, length, lambda one, chance: one.mix(chance, asked, said))
+        calls = sum(sum(each.done.values()) for each in mixed)
+        print(f"minute {minute + 1}: {calls} calls, {service.memory():.0f} MB", flush=True)
+    done: Counter[str] = sum((each.done for each in mixed), Counter())
+    errors = [error for each in [*warm, *callers, *mixed] for error in each.errors]
+    print(f"{given.clients} clients: {dict(done)}; {len(errors)} errors {errors[:3]}")
+    begun = time.perf_counter()
+    service.stop()
+    print(f"ended after {time.perf_counter() - begun:.2f} s")
+
+
+if __name__ == "__main__":
+    main()
