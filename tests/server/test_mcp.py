@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -186,7 +187,7 @@ def install(home: Path, *words: str, answer: str = "") -> subprocess.CompletedPr
     )
 
 
-@pytest.mark.parametrize("client", mcp_clients.CLIENTS)
+@pytest.mark.parametrize("client", sorted(name for name, each in mcp_clients.CLIENTS.items() if not each.is_toml))
 def test_a_block_is_put_beside_what_is_there(tmp_path: Path, client: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
@@ -210,6 +211,24 @@ def test_a_block_is_put_beside_what_is_there(tmp_path: Path, client: str, monkey
     assert json.loads(backup.read_text()) == before
     assert path.stat().st_mode & 0o777 == 0o600
     assert mcp_clients.prepare(client, block).diff == ""
+
+
+def test_a_toml_file_keeps_its_comments(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    block = mcp_clients.block("m.db", user="健", agent=None, read_only=False)
+    assert "[mcp_servers.memstrata]" in mcp_clients.prepare("codex", block, path).new
+    before = 'model = "x"  # 速い\n\n[mcp_servers.other]\ncommand = "y"\n\n[tui]\ntheme = "dark"\n'
+    path.write_text(before, encoding="utf-8")
+    mcp_clients.write(mcp_clients.prepare("codex", block, path))
+    text = path.read_text(encoding="utf-8")
+    assert "# 速い" in text
+    data = tomllib.loads(text)
+    assert data["mcp_servers"] == {"other": {"command": "y"}, "memstrata": block}
+    assert (data["model"], data["tui"]) == ("x", {"theme": "dark"})
+    assert mcp_clients.prepare("codex", block, path).diff == ""
+    path.write_text("[broken")
+    with pytest.raises(InputError, match="by hand"):
+        mcp_clients.prepare("codex", block, path)
 
 
 def test_the_command_asks_and_keeps_a_backup(tmp_path: Path) -> None:

@@ -60,7 +60,10 @@ def mcp(
 @app.command()
 def install(
     client: Annotated[
-        str, typer.Argument(help="claude-desktop, claude-code, cursor, vscode, windsurf or gemini.", show_default=False)
+        str,
+        typer.Argument(
+            help="claude-desktop, claude-code, cursor, vscode, windsurf, gemini or codex.", show_default=False
+        ),
     ],
     store: StoreOrService = str(DEFAULT_STORE),
     user: Whose = None,

@@ -9,9 +9,10 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-from memstrata.errors import InputError, ScopeError, StoreError
+from memstrata.errors import InputError, MissingExtraError, ScopeError, StoreError
 
 NAME = "memstrata"
 
@@ -24,6 +25,10 @@ class Client:
     key: str = "mcpServers"
     in_project: bool = False
     typed: bool = False  # its blocks tell that they are of stdio
+
+    @property
+    def is_toml(self) -> bool:
+        return self.place.endswith(".toml")
 
 
 def _desktop() -> str:
@@ -41,6 +46,7 @@ CLIENTS: Mapping[str, Client] = {
     "vscode": Client(".vscode/mcp.json", key="servers", in_project=True, typed=True),
     "windsurf": Client(".codeium/windsurf/mcp_config.json"),
     "gemini": Client(".gemini/settings.json"),
+    "codex": Client(".codex/config.toml", key="mcp_servers"),
 }
 
 
@@ -74,7 +80,7 @@ def block(store: str, *, user: str | None, agent: str | None, read_only: bool) -
 
 
 def prepare(client: str, block: Mapping[str, Any], config: Path | None = None) -> Change:
-    """The change of a client's file. Raises InputError for an unknown client, or a file that is no JSON object."""
+    """The change of a client's file. Raises InputError for an unknown client, or a file that cannot be read as its."""
     if client not in CLIENTS:
         raise InputError(f"no such client: {client!r:.60} (one of {', '.join(CLIENTS)})")
     known = CLIENTS[client]
@@ -83,16 +89,39 @@ def prepare(client: str, block: Mapping[str, Any], config: Path | None = None) -
     shown = json.dumps({known.key: {NAME: wanted}}, ensure_ascii=False)
     try:
         old = path.read_text(encoding="utf-8") if path.exists() else None
-        data = json.loads(old) if old and old.strip() else {}
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise InputError(f"{path} cannot be read as JSON ({error}); put this into it by hand: {shown}") from error
+        data = _read(known, old or "")
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} cannot be read ({error}); put this into it by hand: {shown}") from error
     servers = data.get(known.key, {}) if isinstance(data, dict) else None
     if not isinstance(servers, dict):
         raise InputError(f"{path} is of another shape than {client} writes; put this into it by hand: {shown}")
-    new = {**data, known.key: {**servers, NAME: wanted}}
-    if new == data:
+    if servers.get(NAME) == wanted:
         return Change(path, old, old or "")
-    return Change(path, old, json.dumps(new, indent=2, ensure_ascii=False) + "\n")
+    data.setdefault(known.key, {})[NAME] = wanted
+    return Change(path, old, _written(known, data))
+
+
+def _read(client: Client, text: str) -> Any:
+    """What a client's file holds. Raises ValueError for what is not of its format."""
+    if not client.is_toml:
+        return json.loads(text) if text.strip() else {}
+    return _tomlkit().parse(text)
+
+
+def _written(client: Client, data: Any) -> str:
+    """The text of a client's file; of TOML with its comments and its order."""
+    if not client.is_toml:
+        return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+    text: str = _tomlkit().dumps(data)
+    return text
+
+
+def _tomlkit() -> ModuleType:
+    try:
+        import tomlkit
+    except ImportError as error:
+        raise MissingExtraError("a client whose file is TOML", "mcp") from error
+    return tomlkit
 
 
 def write(change: Change) -> Path | None:
