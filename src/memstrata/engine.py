@@ -25,6 +25,7 @@ from memstrata.store.tables import COPYING
 from memstrata.types import Scope
 
 if TYPE_CHECKING:
+    from memstrata.hot.reading import HotTier
     from memstrata.intake.redact import Redactor
     from memstrata.llm.nli import NLI
     from memstrata.rerank.base import Reranker
@@ -49,6 +50,7 @@ class Engine:
     nli: NLI | None = None
     reranker: Reranker | None = None
     files: IndexFiles | None = None
+    hot: HotTier | None = None
     operation_id: Callable[[], str] = new_operation_id
     _indexes: KeptIndexes = field(default_factory=KeptIndexes)
 
@@ -84,11 +86,18 @@ class Engine:
 
     def with_seams(self, **changes: Any) -> Engine:
         """The same settings over other seams, with indexes of its own, which are kept in no file."""
-        return replace(self, **changes, files=None, _indexes=KeptIndexes())
+        return replace(self, **changes, files=None, hot=None, _indexes=KeptIndexes())
+
+    def rows_changed(self, tenant: str, owner: str) -> None:
+        """Let the hot tier follow, in the background."""
+        if self.hot is not None:
+            self.hot.changed(self, (tenant, owner))
 
     async def drop_index(self, scope: Scope) -> None:
         """Forget the owner's index, in memory and on the disk, where it is overwritten. Raises StoreError."""
         self._indexes.drop(scope.tenant, scope.owner)
+        if self.hot is not None:
+            await self.hot.drop(self.store, (scope.tenant, scope.owner))
         if self.files is not None:
             await asyncio.to_thread(self.files.wipe, (scope.tenant, scope.owner))
 

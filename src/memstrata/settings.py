@@ -147,6 +147,13 @@ class Settings(BaseSettings):
         description="Most US dollars of a day (UTC) of a tenant, as far as prices are known; None: no limit.",
     )
 
+    # service
+    hot_url: str | None = Field(
+        None,
+        repr=False,
+        description="redis://HOST:PORT/0: a Redis or Valkey that keeps what contexts show of sessions; None: none.",
+    )
+
     # jobs
     job_attempts: int = Field(5, ge=1, description="Tries of queued work before a person must look.")
     job_backoff_seconds: float = Field(2.0, ge=0, description="Wait before the first retry; doubled at each.")

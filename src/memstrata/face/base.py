@@ -13,12 +13,14 @@ from memstrata.embed import Embedder, create_embedder
 from memstrata.engine import Engine
 from memstrata.errors import ClosedError
 from memstrata.gate.policy import load_policy
+from memstrata.hot.reading import HotTier
 from memstrata.index.files import files_beside
 from memstrata.intake.redact import Redactor
 from memstrata.intake.scope import scope_of
 from memstrata.llm import LLM, create_llm
 from memstrata.llm.guard import Guard
 from memstrata.llm.nli import NLI, create_nli
+from memstrata.recall.context import hot_material
 from memstrata.rerank import Reranker, create_reranker
 from memstrata.settings import Settings, load_settings
 from memstrata.store.base import Store
@@ -31,6 +33,7 @@ from memstrata.work.worker import Worker
 
 OF_THE_STORE = (
     "embedder",
+    "hot_url",
     "llm",
     "llm_base_url",
     "llm_profile",
@@ -85,6 +88,7 @@ class MemoryBase:
             nli=_nli(loaded.nli if nli is None else nli),
             reranker=_reranker(loaded.reranker if reranker is None else reranker, loaded),
             files=files_beside(str(path)) if store is None else None,
+            hot=None if loaded.hot_url is None else HotTier(loaded.hot_url, hot_material),
         )
         self._worker = Worker(self._engine)
         self._touches = TouchBuffer(self._engine)
@@ -135,6 +139,8 @@ class MemoryBase:
             if not self._shares:
                 closing.push_async_callback(self._engine.embedder.close)
                 closing.push_async_callback(self._engine.store.close)
+                if self._engine.hot is not None:
+                    closing.push_async_callback(self._engine.hot.close)
                 for model in (self._engine.llm, self._engine.reranker):
                     if model is not None:
                         closing.push_async_callback(model.close)

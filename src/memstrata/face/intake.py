@@ -59,6 +59,7 @@ class MemoryIn(MemoryBase):
             idempotency_key=idempotency_key,
             trust=trust,
         )
+        self._engine.rows_changed(scope.tenant, scope.owner)
         self._poke()
         return receipt
 

@@ -69,6 +69,8 @@ async def finish_pending(engine: Engine) -> bool:
         await sweep_index_files(engine)
     except StoreError:
         return False
+    if engine.hot is not None and not await engine.hot.clear(engine.store):
+        return False
     if not await engine.store.scrub():
         return False
     # A later erasure that came during the scrub has written its own id: it stays pending.

@@ -12,10 +12,11 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from memstrata.engine import Engine
 from memstrata.errors import InputError
+from memstrata.intake.scope import scope_of_owner
 from memstrata.intake.times import parse_time, zone
 from memstrata.recall.find import find
 from memstrata.recall.material import (
@@ -35,12 +36,14 @@ from memstrata.recall.render import Frame, context_id, hit_line, turn_line, word
 from memstrata.recall.request import clean_query, make_ask
 from memstrata.recall.tokens import count_tokens, load_tokenizer
 from memstrata.store.base import Db
+from memstrata.store.read import key_of
 from memstrata.store.rows import evidence_of
 from memstrata.types import Context, ContextStrategy, Hit, Scope, Turn
 
 T = TypeVar("T")
 
 STRATEGIES: tuple[ContextStrategy, ...] = ("hybrid", "window", "summary", "retrieval", "full")
+HOT: tuple[ContextStrategy, ...] = ("hybrid", "window")  # what they show depends on no budget: the hot tier keeps it
 RECALLING = ("hybrid", "retrieval")
 TURN_TOKENS = 8  # no turn takes fewer: a speaker, a date and a time
 PAGE_TOKENS = 14  # no page summary takes fewer: a mark, a date and "(page)"
@@ -68,7 +71,10 @@ async def make_context(
         raise InputError(f"max_tokens must be a whole number from 1 on, not {max_tokens!r}")
     query, asked_at = clean_query(query), _asked_at(engine, now, tz)
     await asyncio.to_thread(load_tokenizer)
-    material = await engine.store.read(lambda db: _gather(db, engine, scope, strategy, max_tokens))
+    if engine.hot is not None and strategy in HOT:
+        material = await engine.hot.read(engine, key_of(scope), (scope.agent, scope.session, strategy))
+    else:
+        material = await engine.store.read(lambda db: _gather(db, engine, scope, strategy, max_tokens))
     hits: tuple[Hit, ...] = ()
     if strategy in RECALLING:
         # The last turns are shown, but those the budget leaves out must be found: so none is excluded beforehand.
@@ -91,6 +97,15 @@ def _asked_at(engine: Engine, now: datetime | str | None, tz: str | None) -> dat
         at = parse_time(now, tz=tz or engine.settings.tz, what="now")
         return at if tz is None else at.astimezone(zone(tz))
     return engine.now().astimezone(zone(tz or engine.settings.tz or "UTC"))
+
+
+def hot_material(
+    engine: Engine, key: tuple[str, str], of: tuple[str | None, str | None, str]
+) -> Callable[[Db], Material]:
+    """What a context shows of a session without a search, as the hot tier asks for it."""
+    agent, session, strategy = of
+    scope = scope_of_owner(*key, agent or "", session)
+    return lambda db: _gather(db, engine, scope, cast("ContextStrategy", strategy), 1)
 
 
 def _gather(db: Db, engine: Engine, scope: Scope, strategy: ContextStrategy, max_tokens: int) -> Material:

@@ -24,11 +24,11 @@ from memstrata.store.base import Db, Store
 from memstrata.store.digest import ROWS, columns_of, differences, digests, rows_after
 from memstrata.store.opening import open_store
 from memstrata.store.rows import dump
-from memstrata.store.tables import COPYING, DATA
+from memstrata.store.tables import COPYING, DATA, STORE_ID
 from memstrata.types import Progress
 
 T = TypeVar("T")
-OF_ONE_STORE = (COPYING, MANIFEST, "scrub_pending")  # keys in `meta` that say nothing of another store
+OF_ONE_STORE = (COPYING, MANIFEST, STORE_ID, "scrub_pending")  # keys in `meta` that say nothing of another store
 
 
 @dataclass(frozen=True, slots=True)

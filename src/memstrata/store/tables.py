@@ -54,6 +54,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "meta": ("key",),
 }
 COPYING = "copying"  # key in `meta` of a store that is the unfinished copy of another
+STORE_ID = "store_id"  # key in `meta`: the name by which stores that share a hot tier are told apart
 DATA = tuple(table for table in KEYS if table != "meta")  # all rows that are somebody's
 
 

@@ -244,6 +244,7 @@ class Worker:
             if keeper is not None:
                 keeper.cancel()
             await engine.store.write(lambda db: release(db, tenant, owner, self.holder), durable=False)
+            engine.rows_changed(tenant, owner)
         return True
 
     async def _keep(self, take: Callable[[Db], object], seconds: float) -> None:
