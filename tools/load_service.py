@@ -49,11 +49,11 @@ def turns_of(number: int, tenants: int, median: int) -> int:
 
 async def fill(store: Path, tenants: int, median: int) -> int:
     """A store of so many tenants, all work done; returns how many notes it has."""
-    talk, notes = sessions(), 0
+    notes = 0
     root = AsyncMemory(store, embedder="hashing", worker=False)
     for number in track(range(tenants), "filling"):
         memory = root._for_tenant(f"tenant-{number}")
-        left = turns_of(number, tenants, median)
+        talk, left = sessions(seed=number), turns_of(number, tenants, median)
         while left > 0:
             session = next(talk)
             await memory.add(session.messages[:left], user_id="ana", session_id=session.id)
