@@ -391,6 +391,37 @@ async def test_two_writes_that_each_read_what_the_other_writes_are_one_after_the
         await store.close()
 
 
+async def test_the_error_that_is_told_is_the_first_not_what_followed_from_it(address: str) -> None:
+    store = PostgresStore(address)
+
+    def work(db: Db) -> None:
+        db.run(INSERT, ("waits", ""))  # for a statement about its table, which does not come
+        db.one("SELECT 1 / 0 FROM owners UNION SELECT 1 / 0")
+
+    for several in (1, 3):
+        errors = await asyncio.gather(*(store.write(work) for _ in range(several)), return_exceptions=True)
+        assert {type(error) for error in errors} == {StoreError}
+        assert all("division by zero" in str(error) for error in errors)
+        assert await store.read(keys) == []
+    await store.close()
+
+
+async def test_many_rows_go_in_one_statement_as_they_are(address: str) -> None:
+    store = PostgresStore(address)
+    texts = ["", 'o\'clock, {"a"}', "漢字かな", "a\\b\n", "NULL", None]
+    rows = [("t", f"u:{n}", f"i{n}", 2**40 + n, "s", "", "", "o", None, None, "m", "p", "x", n, 0, True, 1, n / 3, text)
+            for n, text in enumerate(texts)]  # fmt: skip
+    columns = (
+        "tenant, owner, id, at, stage, agent, session, op, job, page, model, prompt, outcome, input_tokens,"
+        " output_tokens, cached_tokens, seconds, cost, answer"
+    )
+    insert = f"INSERT INTO calls ({columns}) VALUES ({', '.join('?' * 19)})"
+    await store.write(lambda db: [db.run(insert, row) for row in rows])
+    found = await store.read(lambda db: db.all(f"SELECT {columns} FROM calls ORDER BY input_tokens"))
+    assert [tuple(row) for row in found] == [tuple(row) for row in rows]
+    await store.close()
+
+
 async def test_a_table_that_another_program_locks_too_long_is_busy(address: str, monkeypatch: Any) -> None:
     monkeypatch.setattr(postgres_link, "BUSY_SECONDS", 0.2)
     store = PostgresStore(address)

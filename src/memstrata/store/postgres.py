@@ -18,7 +18,7 @@ import time
 import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import TypeVar, cast
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import psycopg
@@ -226,6 +226,9 @@ class PostgresStore:
         except BaseException:
             with contextlib.suppress(psycopg.Error):
                 connection.execute("ROLLBACK")
+                # psycopg forgets what it meant to prepare in a pipeline that failed when it rolls back itself.
+                with connection.transaction(force_rollback=True):
+                    pass
             raise
         try:
             connection.execute("COMMIT")
@@ -238,16 +241,18 @@ class PostgresStore:
         return outcomes
 
     def _run(self, connection: Connection, batch: list[Writing]) -> list[Outcome]:
-        """Every work of a batch, each in a savepoint of its own. Raises what stops all of them."""
+        """Every work of a batch, of several each in a savepoint of its own. Raises what stops all of them."""
         db = PostgresDb(connection)
         done: list[Outcome] = []
         for work, future, _ in batch:
             try:
-                # psycopg's own savepoint: rolling back, it forgets what it meant to prepare in a pipeline that failed.
+                if len(batch) == 1:
+                    done.append((future, _whole(work, db), None))
+                    break
                 with connection.transaction("one"):
                     result = _whole(work, db)
             except Exception as error:
-                if isinstance(error, MEETINGS) or is_lost(error):
+                if len(batch) == 1 or isinstance(error, MEETINGS) or is_lost(error):
                     raise
                 done.append((future, None, _own(self.name, error)))
             else:
@@ -366,7 +371,7 @@ def _within(tenant: str | None, work: Callable[[Db], T]) -> Callable[[Db], T]:
     """The work, after its transaction has said whose rows it sees."""
 
     def inside(db: Db) -> T:
-        db.run("SELECT set_config(?, ?, true)", (ROWS, rows_of(tenant)))
+        cast("PostgresDb", db).first("SELECT set_config(?, ?, true)", (ROWS, rows_of(tenant)))
         return work(db)
 
     return inside
@@ -393,9 +398,15 @@ class _Pooled(psycopg.Connection[object]):
 
 
 def _whole(work: Callable[[Db], T], db: PostgresDb) -> T:
-    """A work with what it left waiting. What of that fails, failed before the error that the work ended with."""
+    """A work with what it left waiting. What of that fails, failed before the error that the work ended with.
+
+    After an error of the server's nothing more can be sent: what waits goes with the transaction.
+    """
     try:
         result = work(db)
+    except psycopg.Error:
+        db.drop()
+        raise
     except Exception:
         db.flush()
         raise

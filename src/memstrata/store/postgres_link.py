@@ -154,20 +154,32 @@ class PostgresDb:
         self._connection = connection
         self.queued = False  # whether a job was put into the queue
         self.written = 0  # rows of statements that had no answer to wait for
+        self._first: tuple[bytes, Sequence[object]] | None = None
         self._waiting: dict[str, list[tuple[str, list[Sequence[object]]]]] = {}  # by table
+
+    def first(self, statement: str, params: Sequence[object]) -> None:
+        """Send a statement together with the next one, before it."""
+        self._first = (translated(statement).encode(), params)
 
     def _execute(self, statement: str, params: Sequence[object]) -> psycopg.Cursor[Any]:
         query = translated(statement).encode()
-        if not self._waiting or not tables_in(statement) & self._waiting.keys():
+        behind = bool(self._waiting) and not self._waiting.keys().isdisjoint(tables_in(statement))
+        if not behind and self._first is None:
             return self._connection.execute(query, params, binary=True)
         with self._connection.pipeline():
-            self._send()
+            self._send(waiting=behind)
             return self._connection.execute(query, params, binary=True)
 
-    def _send(self) -> None:
-        waiting, self._waiting = self._waiting, {}
+    def _send(self, *, waiting: bool) -> None:
+        """Send what comes first, and what waits."""
+        first, self._first = self._first, None
+        if first is not None:
+            self._connection.execute(*first)
+        if not waiting:
+            return
+        sent, self._waiting = self._waiting, {}
         with self._connection.cursor(binary=True) as cursor:
-            for statements in waiting.values():
+            for statements in sent.values():
                 for query, rows in statements:
                     _run_for(cursor, query, rows)
 
@@ -186,11 +198,15 @@ class PostgresDb:
         if len(tables) != 1:
             self.flush()
 
+    def drop(self) -> None:
+        """Forget what waits."""
+        self._first, self._waiting = None, {}
+
     def flush(self) -> None:
         """Run what waits. Raises its errors."""
         if self._waiting:
             with self._connection.pipeline():
-                self._send()
+                self._send(waiting=True)
 
     def all(self, sql: str, params: Sequence[object] = ()) -> list[Row]:
         return self._execute(sql, params).fetchall()
