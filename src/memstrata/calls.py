@@ -51,13 +51,18 @@ MOST_TOKENS: Mapping[tuple[str, str], int] = {
 
 @dataclass(frozen=True, slots=True)
 class Purpose:
-    """What a call is for: its stage and scope, the job and page it belongs to, the operation that queued it."""
+    """What a call is for: its stage and scope, the job and page it belongs to, the operation that queued it.
+
+    An answer for a job waits for its commit. `is_kept`: one without a job does too, found again by `operation`, which
+    then names what was asked.
+    """
 
     stage: str
     scope: Scope
     operation: str
     job: Job | None = None
     page: int | None = None
+    is_kept: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +106,7 @@ async def ask_model(engine: Engine, purpose: Purpose, text: str, offered: Mappin
         tell("llm_calls", stage=purpose.stage, outcome="unreadable")
         raise
     tell("llm_calls", stage=purpose.stage, outcome="read")
-    if purpose.job is not None:
+    if purpose.job is not None or purpose.is_kept:
         row["answer"] = dump({"value": answer.value.model_dump_json(by_alias=True), "offered": offered})
     await engine.store.write(lambda db: _insert(db, purpose.scope, row))
     return Asked(answer, offered, row["model"], row["prompt"], _counts(row, answer))
@@ -112,6 +117,16 @@ def settle(db: Db, job: Job) -> None:
     db.run(
         "UPDATE calls SET answer = NULL WHERE tenant = ? AND owner = ? AND op = ? AND job = ? AND answer IS NOT NULL",
         (job.tenant, job.owner, job.operation, job.no),
+    )
+
+
+def settle_kept(db: Db, key: tuple[str, str], stage: str, operation: str | None = None) -> None:
+    """Empty the answers of a stage that waited without a job: those for one thing that was asked, or all."""
+    only = "" if operation is None else " AND op = ?"
+    db.run(
+        "UPDATE calls SET answer = NULL WHERE tenant = ? AND owner = ? AND job IS NULL AND answer IS NOT NULL"
+        f" AND stage = ?{only}",
+        (*key, stage, *(() if operation is None else (operation,))),
     )
 
 
@@ -180,13 +195,19 @@ def _insert(db: Db, scope: Scope, row: Mapping[str, Any]) -> None:
 
 
 def _waiting(db: Db, purpose: Purpose) -> Row | None:
-    job = purpose.job
-    if job is None:
+    job, scope = purpose.job, purpose.scope
+    if job is not None:
+        return db.one(
+            "SELECT * FROM calls WHERE tenant = ? AND owner = ? AND op = ? AND job = ? AND stage = ?"
+            " AND answer IS NOT NULL ORDER BY at DESC LIMIT 1",
+            (job.tenant, job.owner, job.operation, job.no, purpose.stage),
+        )
+    if not purpose.is_kept:
         return None
     return db.one(
-        "SELECT * FROM calls WHERE tenant = ? AND owner = ? AND op = ? AND job = ? AND stage = ?"
+        "SELECT * FROM calls WHERE tenant = ? AND owner = ? AND op = ? AND job IS NULL AND stage = ?"
         " AND answer IS NOT NULL ORDER BY at DESC LIMIT 1",
-        (job.tenant, job.owner, job.operation, job.no, purpose.stage),
+        (scope.tenant, scope.owner, purpose.operation, purpose.stage),
     )
 
 

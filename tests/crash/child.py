@@ -15,7 +15,7 @@ import os
 import random
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -119,15 +119,18 @@ def upkeep(memory: Memory, mode: str) -> None:
     say("done")
 
 
-def kill_before(memory: Memory, statements: int) -> None:
-    """Kill this process just before the writer's statement of this number."""
-    left = itertools.count(statements - 1, -1)
+def kill_before(memory: Memory, statements: int) -> Callable[[], int]:
+    """Kill this process just before the writer's statement of this number. Returns what tells how many it ran."""
+    ran = 0
 
     def watch(_: str) -> None:
-        if next(left) <= 0:
+        nonlocal ran
+        ran += 1
+        if ran >= statements:
             os.kill(os.getpid(), signal.SIGKILL)
 
     memory._async._engine.store._writer.set_trace_callback(watch)  # type: ignore[attr-defined]
+    return lambda: ran
 
 
 def main() -> None:

@@ -76,3 +76,15 @@ def at_stage(stage: str, answers: Sequence[Any]) -> Callable[[Request], Any]:
         return answer(request) if callable(answer) else answer
 
     return script
+
+
+def folding(text: str, notes: Sequence[str] | None = None) -> Callable[[Request], str]:
+    """A model that folds all it is offered (or these notes) into a text, and says nothing else."""
+
+    def answer(request: Request) -> str:
+        if request.stage == "fold":
+            offered = [line.split(" ", 1)[0] for line in request.text.split("\n") if line.startswith("M")]
+            return json.dumps({"folds": [{"notes": notes or offered, "text": text}]}, ensure_ascii=False)
+        return json.dumps({"summary": "", "notes": [], "links": [], "evolved": [], "conflicts": []})
+
+    return answer

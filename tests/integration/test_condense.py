@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,11 @@ import pytest
 from memstrata import Memory, SetClock
 from memstrata.errors import LLMUnavailableError
 from memstrata.llm import Request
+from memstrata.llm.base import Completion
 from memstrata.llm.fakes import ScriptedLLM
+
+from .scripts import folding
+from .test_replay import replayed
 
 AT = datetime(2026, 6, 1, 12, tzinfo=UTC)
 USER = {"user_id": "mara"}
@@ -35,18 +38,6 @@ SAID = {
 }
 
 
-def folding(text: str, notes: list[str] | None = None) -> Callable[[Request], dict[str, Any]]:
-    """A model that folds all it is offered into a text, and says nothing else."""
-
-    def answer(request: Request) -> dict[str, Any]:
-        if request.stage == "fold":
-            offered = [line.split(" ", 1)[0] for line in request.text.split("\n") if line.startswith("M")]
-            return {"folds": [{"notes": notes or offered, "text": text}]}
-        return {"summary": "", "notes": [], "links": [], "evolved": [], "conflicts": []}
-
-    return answer
-
-
 def memory_with(path: Path, script: Any, language: str = "en", **settings: Any) -> Memory:
     """Two notes that are nearly the same, remembered without a model; then one is there."""
     first, second, _ = SAID[language]
@@ -54,7 +45,9 @@ def memory_with(path: Path, script: Any, language: str = "en", **settings: Any) 
     with Memory(path, clock=SetClock(AT), **common) as memory:
         for text in (first, second, "I bought a red bicycle."):
             memory.remember(text, **USER)
-    return Memory(path, clock=SetClock(AT), llm=ScriptedLLM(script), **common)
+    return Memory(
+        path, clock=SetClock(AT), llm=script if isinstance(script, ScriptedLLM) else ScriptedLLM(script), **common
+    )
 
 
 @pytest.mark.parametrize("language", SAID)
@@ -113,7 +106,7 @@ def test_a_bad_answer_leaves_the_notes_as_they_were(tmp_path: Path, answer: Any)
 def test_pinned_edited_and_dated_notes_are_not_offered(tmp_path: Path) -> None:
     asked: list[Request] = []
 
-    def script(request: Request) -> dict[str, Any]:
+    def script(request: Request) -> str:
         asked.append(request)
         return folding(SAID["en"][2])(request)
 
@@ -142,3 +135,50 @@ def test_fading_notes_about_one_name_become_one(tmp_path: Path) -> None:
         (new,) = [note for note in memory.list(**USER) if note.content == text]
         assert len(new.evidence) == 3
         assert memory.maintain(AT + timedelta(days=240))["forgotten"] == 0, "it begins anew"
+
+
+class Interrupted(ScriptedLLM):
+    """While it thinks for the first time another thing is said: the commit finds other notes than it read."""
+
+    memory: Memory | None = None
+
+    async def complete(self, request: Request) -> Completion:
+        memory, self.memory = self.memory, None
+        if memory is not None:
+            await memory._async.remember("三毛猫は縁側で眠っています。", **USER)
+        return await super().complete(request)
+
+
+def test_an_answer_that_is_paid_for_waits_for_its_commit(tmp_path: Path) -> None:
+    llm = Interrupted(folding(SAID["en"][2]))
+    with memory_with(tmp_path / "m.db", llm) as memory:
+        llm.memory = memory
+        assert memory.maintain()["folded"] == 2
+        assert [request.stage for request in llm.requests].count("fold") == 1
+
+
+def test_answers_that_came_to_nothing_do_not_wait_for_ever(tmp_path: Path) -> None:
+    with memory_with(tmp_path / "m.db", folding("The user loves Acme.")) as memory:
+        assert memory.maintain()["folded"] == 0
+        store = memory._async._engine.store
+        rows = memory._run(store.read(lambda db: db.all("SELECT answer FROM calls")))
+        assert [row["answer"] for row in rows] == [None]
+
+
+@pytest.mark.parametrize("language", SAID)
+def test_what_was_condensed_is_replayed_with_the_text_of_the_log(tmp_path: Path, language: str) -> None:
+    with memory_with(tmp_path / "m.db", folding(SAID[language][2]), language) as memory:
+        assert memory.maintain()["folded"] == 2
+        first, second, _ = replayed(memory)
+        assert b'"verb":"condense"' in first
+        assert first.splitlines() == second.splitlines()
+
+
+def test_a_purge_takes_the_text_out_of_the_log(tmp_path: Path) -> None:
+    with memory_with(tmp_path / "m.db", folding(SAID["en"][2])) as memory:
+        memory.maintain()
+        (new,) = [note for note in memory.list(**USER) if note.content == SAID["en"][2]]
+        memory.forget(new.id, hard=True, **USER)
+        store = memory._async._engine.store
+        rows = memory._run(store.read(lambda db: db.all("SELECT payload FROM operations WHERE verb = 'condense'")))
+        assert all("Mia" not in row["payload"] for row in rows)

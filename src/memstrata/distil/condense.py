@@ -8,9 +8,10 @@ nothing else, cites all their turns, and passes the gate. Then it supersedes the
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
 from memstrata.distil.commit import Embedded, commit_plan
@@ -21,7 +22,7 @@ from memstrata.distil.plan import Occasion, Plan
 from memstrata.distil.planning import new_note
 from memstrata.distil.stages import embed_documents, versions, writer_for
 from memstrata.engine import Engine
-from memstrata.errors import LLMRefusedError, LLMUnreadableError
+from memstrata.errors import LLMRefusedError, LLMUnreadableError, ReplayError
 from memstrata.extract.cues import cues_of
 from memstrata.gate.decide import Verdict, decide
 from memstrata.index.units import document_of
@@ -71,11 +72,21 @@ class Condensed:
     verdict: Verdict
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Of the model's answer: counts and versions for the receipt, and under which name it waits ('': it does not)."""
+
+    counts: Mapping[str, int]
+    versions: Mapping[str, str]
+    question: str = ""
+
+
 async def condense(engine: Engine, scope: Scope, since: int) -> int:
     """Offer the model what is nearly the same among the notes that changed after `since`, and what fades.
 
     Returns how many notes were folded. Raises Stale when the notes changed meanwhile, and LLMError when the model
-    fails: what was not yet folded stays as it was.
+    fails: what was not yet folded stays as it was. An answer that is paid for waits until its notes are folded, or
+    until `condensed` tells that nothing is left to ask.
     """
     folded = 0
     for numbers_ in await engine.store.read(lambda db: _find(db, engine, scope, since)):
@@ -83,6 +94,13 @@ async def condense(engine: Engine, scope: Scope, since: int) -> int:
         if group is not None:
             folded += await _fold(engine, scope, group)
     return folded
+
+
+def condensed(db: Db, scope: Scope) -> None:
+    """Empty the answers that waited: every group of the owner was asked about. In the transaction that says so."""
+    from memstrata.calls import settle_kept
+
+    settle_kept(db, key_of(scope), "fold")
 
 
 # finding --------------------------------------------------------------------------------------------------------------
@@ -177,11 +195,11 @@ def _read(db: Db, scope: Scope, members: Sequence[int]) -> Group | None:
 async def _fold(engine: Engine, scope: Scope, group: Group) -> int:
     from memstrata.calls import Purpose, ask_model
 
-    operation = engine.operation_id()
     lines = [f"{name} {each.kind}: {one_line(each.content, NOTE_WORDS)}" for name, each in group.notes.items()]
     text = "\n".join(["<known>", *lines, "</known>"])
+    question = _name_of(group, text)
     try:
-        asked: Asked[FoldAnswer] = await ask_model(engine, Purpose("fold", scope, operation), text, {})
+        asked: Asked[FoldAnswer] = await ask_model(engine, Purpose("fold", scope, question, is_kept=True), text, {})
     except (LLMUnreadableError, LLMRefusedError) as error:  # asked again it would say the same, at the same cost
         log.warning("notes were not folded by the language model: %s", type(error).__name__)
         return 0
@@ -189,27 +207,69 @@ async def _fold(engine: Engine, scope: Scope, group: Group) -> int:
     made = list(_admitted(engine, scope, group, asked.answer.value, dropped))
     if not made:
         return 0
-    return await _commit(engine, scope, operation, group, made, asked, dropped)
+    told = Told({**asked.counts, **dropped}, asked.versions, question)
+    return await _commit(engine, scope, engine.operation_id(), group, made, told)
+
+
+def _name_of(group: Group, text: str) -> str:
+    """A name for what is asked of a group: the same as long as its notes are, so that a paid answer is found again."""
+    notes = "".join(f"{each.id} {each.revision}\n" for each in group.notes.values())
+    return f"fold_{blake2b((notes + text).encode(), digest_size=12).hexdigest()}"
+
+
+async def condense_again(
+    engine: Engine,
+    scope: Scope,
+    folds: Sequence[tuple[Sequence[int], str]],
+    counts: Mapping[str, int],
+    versions: Mapping[str, str],
+) -> None:
+    """Fold notes (by number) under the texts that a model gave for them before, as one operation "condense".
+
+    Raises ReplayError when the gate no longer admits one of them.
+    """
+    members = [no for numbers_, _ in folds for no in numbers_]
+    group = await engine.store.read(lambda db: _read(db, scope, members))
+    if group is None:
+        raise ReplayError("the notes that were condensed are not there to be folded")
+    names = {note.no: name for name, note in group.notes.items()}
+    answer = [([names.get(no, "") for no in numbers_], text) for numbers_, text in folds]
+    made = list(_checked(engine, scope, group, answer, {}))
+    if len(made) < len(folds):
+        raise ReplayError("what was condensed does not pass the gate again")
+    told = Told({name: count for name, count in counts.items() if name not in ("folded", "admitted")}, versions)
+    await _commit(engine, scope, engine.operation_id(), group, made, told)
 
 
 def _admitted(
     engine: Engine, scope: Scope, group: Group, answer: FoldAnswer, dropped: dict[str, int]
 ) -> Iterable[Condensed]:
-    """What of an answer names what was offered, says what it says, and passes the gate; `dropped` counts the rest."""
+    folds = [(each.notes, each.text) for each in answer.folds]
+    return _checked(engine, scope, group, folds, dropped)
+
+
+def _checked(
+    engine: Engine,
+    scope: Scope,
+    group: Group,
+    folds: Sequence[tuple[Sequence[str], str]],
+    dropped: dict[str, int],
+) -> Iterable[Condensed]:
+    """What of some folds names what was offered, says what it says, and passes the gate; `dropped` counts the rest."""
     used: set[str] = set()
 
     def drop(why: str) -> None:
         dropped[f"llm_dropped_{why}"] = dropped.get(f"llm_dropped_{why}", 0) + 1
 
-    for fold in answer.folds:
-        members = tuple(name for name in dict.fromkeys(fold.notes) if name in group.notes)
-        if len(members) < len(fold.notes):
+    for named, text in folds:
+        members = tuple(name for name in dict.fromkeys(named) if name in group.notes)
+        if len(members) < len(named):
             drop("unknown_id")
         if len(members) < 2 or used & set(members):
             drop("fold")
             continue
         notes = [group.notes[name] for name in members]
-        candidate = _candidate(fold.text, notes, sorted({no for name in members for no in group.standing[name]}))
+        candidate = _candidate(text, notes, sorted({no for name in members for no in group.standing[name]}))
         if not _says_the_same(candidate, notes):
             drop("fold_text")
             continue
@@ -266,8 +326,7 @@ async def _commit(
     operation: str,
     group: Group,
     made: Sequence[Condensed],
-    asked: Asked[FoldAnswer],
-    dropped: dict[str, int],
+    told: Told,
 ) -> int:
     """Put the new notes in the place of the old ones, as one operation of the verb "condense".
 
@@ -283,7 +342,7 @@ async def _commit(
             each.candidate.said_at,
             scope.agent,
             old[-1].session,
-            versions=versions(engine, asked.versions),
+            versions=versions(engine, told.versions),
             metadata=old[0].metadata,
         )
         cited = [group.turns[no] for no in each.candidate.evidence if no in group.turns]
@@ -306,8 +365,14 @@ async def _commit(
         writer = writer_for(engine, db, scope, rec.counter)
         ready = {note_id: Embedded(documents[note_id], item.vectors) for note_id, item in embedded.items()}
         commit_plan(rec, plan, ready, writer, engine.settings, notes_changed=group.notes_changed)
-        counts = {"folded": folded, "admitted": len(made), **asked.counts, **dropped}
-        rec.finish({}, Receipt(operation, "condense", now, counts=counts, versions=asked.versions))
+        counts = {"folded": folded, "admitted": len(made), **told.counts}
+        folds = [[[group.notes[name].no for name in each.members], each.candidate.text] for each in made]
+        receipt = Receipt(operation, "condense", now, counts=counts, versions=told.versions)
+        rec.finish({"folds": folds}, receipt)
+        if told.question:
+            from memstrata.calls import settle_kept
+
+            settle_kept(db, rec.key, "fold", told.question)
 
     await engine.store.write(write)
     return folded

@@ -15,7 +15,7 @@ from itertools import groupby
 from memstrata.clock import SetClock
 from memstrata.distil.commit import Stale
 from memstrata.distil.compress import compress
-from memstrata.distil.condense import condense
+from memstrata.distil.condense import condense, condensed
 from memstrata.distil.stages import REPLANS
 from memstrata.engine import Engine
 from memstrata.errors import LLMError
@@ -184,15 +184,20 @@ async def _compress_owner(engine: Engine, owner: str, since: int) -> int:
             return folded
         since = until
         if folded == before:
-            await engine.store.write(
-                lambda db: db.run(
-                    "UPDATE owners SET compressed = ? WHERE tenant = ? AND owner = ? AND compressed < ?",
-                    (until, tenant, owner, until),  # noqa: B023
-                ),
-                durable=False,
-            )
+            await engine.store.write(lambda db: _compared(db, engine, owner, until), durable=False)  # noqa: B023
             return folded
     return folded
+
+
+def _compared(db: Db, engine: Engine, owner: str, until: int) -> None:
+    """Keep up to where an owner's notes were compared."""
+    tenant = engine.settings.tenant
+    db.run(
+        "UPDATE owners SET compressed = ? WHERE tenant = ? AND owner = ? AND compressed < ?",
+        (until, tenant, owner, until),
+    )
+    if engine.llm is not None:
+        condensed(db, scope_of_owner(tenant, owner))
 
 
 async def sweep(engine: Engine, now: datetime) -> int:

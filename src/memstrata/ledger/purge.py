@@ -49,6 +49,7 @@ def purge_notes(
             rec.db.run(f"DELETE FROM {table} WHERE tenant = ? AND owner = ? AND {column} = ?", (*rec.key, no))
         _forget_decisions(rec, note.id)
         _forget_tags(rec, no)
+        _forget_folds(rec, no)
         rec.db.run(
             "UPDATE operations SET payload = '{\"purged\":true}' WHERE tenant = ? AND owner = ? AND verb = 'update'"
             " AND id IN (SELECT op FROM changes WHERE tenant = ? AND owner = ? AND tbl = 'notes' AND ref = ?)",
@@ -94,6 +95,25 @@ def _forget_tags(rec: Recorder, no: int) -> None:
             "UPDATE operations SET payload = ? WHERE tenant = ? AND owner = ? AND id = ?",
             (dump({**orjson.loads(row["payload"]), "tags": []}), *rec.key, row["id"]),
         )
+
+
+def _forget_folds(rec: Recorder, no: int) -> None:
+    """The text under which a model condensed notes lies in the payload too, and an answer that waits quotes notes."""
+    for row in rec.db.all(
+        "SELECT DISTINCT o.id, o.payload FROM changes c"
+        " JOIN operations o ON o.tenant = c.tenant AND o.owner = c.owner AND o.id = c.op"
+        " WHERE c.tenant = ? AND c.owner = ? AND c.tbl = 'notes' AND c.ref = ? AND o.verb = 'condense'",
+        (*rec.key, str(no)),
+    ):
+        payload = {name: value for name, value in orjson.loads(row["payload"]).items() if name != "folds"}
+        rec.db.run(
+            "UPDATE operations SET payload = ? WHERE tenant = ? AND owner = ? AND id = ?",
+            (dump(payload), *rec.key, row["id"]),
+        )
+    rec.db.run(
+        "UPDATE calls SET answer = NULL WHERE tenant = ? AND owner = ? AND stage = 'fold' AND answer IS NOT NULL",
+        rec.key,
+    )
 
 
 def _seal(rec: Recorder, no: int) -> None:

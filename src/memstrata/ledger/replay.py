@@ -14,6 +14,7 @@ import orjson
 
 from memstrata.clock import SetClock
 from memstrata.distil.compress import Fold, fold
+from memstrata.distil.condense import condense_again
 from memstrata.distil.stages import Work, run_distill, run_index, run_page, run_remember, turns_to_index, work_of
 from memstrata.engine import Engine
 from memstrata.errors import ReplayError
@@ -99,7 +100,7 @@ class _Replay:
         for row in rows:
             self.ids.waiting = row["id"]
             receipt = receipt_of(row)
-            if receipt.versions:
+            if receipt.versions and row["verb"] != "condense":
                 raise ReplayError(f"{row['id']} was done with a language model: the log does not hold its answers")
             self.clock.set(receipt.at)
             scope = scope_of_owner(self.scope.tenant, self.scope.owner, row["agent"], row["session"] or None)
@@ -271,6 +272,15 @@ class _Replay:
         folds = [Fold(*each) for each in orjson.loads(row["payload"])["folds"]]
         await fold(self.engine, scope, folds)
 
+    async def condense(self, scope: Scope, row: Row, receipt: Receipt) -> None:
+        """With the texts of the log: a model is not asked again."""
+        folds = orjson.loads(row["payload"]).get("folds")
+        if folds is None:
+            raise ReplayError(f"{row['id']} was condensed with a language model whose texts are not in the log")
+        await condense_again(
+            self.engine, scope, [(numbers, text) for numbers, text in folds], receipt.counts, receipt.versions
+        )
+
 
 def _turn_with_id(db: Db, scope: Scope, own_id: str) -> Row | None:
     return db.one(
@@ -321,4 +331,5 @@ VERBS: Mapping[str, Verb] = {
     "undo": _Replay.undo,
     "sweep": _Replay.sweep,
     "compress": _Replay.compress,
+    "condense": _Replay.condense,
 }
