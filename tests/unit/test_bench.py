@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memstrata.bench import measures
+from memstrata.bench import compare, measures
 from memstrata.bench.measures import Row
 
 
@@ -24,3 +24,16 @@ def test_the_parts_that_need_no_large_store_run(tmp_path: Path, monkeypatch: pyt
     assert add.limit == 1.5 * sync.value
     assert rows["import, turns stored and indexed a second"].floor
     assert all(row.value > 0 for row in rows.values())
+
+
+def test_a_comparison_tells_search_beside_numpy_and_draws_it(tmp_path: Path) -> None:
+    rows = list(compare.compare([300, 9_000], lambda text: None))
+    told = {row.name: row.value for row in rows}
+    for size in ("300", "9,000"):
+        assert told[f"search of {size} vectors, exact, recall"] == 1.0
+        for way in ("exact", "fast", "numpy", "reading float32"):
+            assert told[f"search of {size} vectors, {way}"] > 0
+    picture = tmp_path / "cost.svg"
+    compare.draw(rows, picture)
+    drawn = picture.read_text()
+    assert all(f"<!-- {word} -->" in drawn for word in ("exact", "numpy", "reading float32"))

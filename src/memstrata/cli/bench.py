@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from memstrata.bench.measures import Row
 
+VECTORS = [1_000, 10_000, 100_000]
 SIZES = [1_000, 5_000, 10_000, 20_000, 50_000]
 
 
@@ -28,14 +29,31 @@ def bench(
     folder: Annotated[
         Path | None, typer.Option(exists=True, file_okay=False, help="Where the stores are made: the disk measured.")
     ] = None,
+    against: Annotated[
+        bool,
+        typer.Option("--compare", help="Instead: searches of --size vectors, beside numpy."),
+    ] = False,
+    picture: Annotated[
+        Path | None,
+        typer.Option(dir_okay=False, help="With --compare: draw cost against size to this SVG or PNG."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Measure adds, imports, recall and opening as a store grows, beside limits of the same run."""
+    from memstrata.bench.compare import compare, draw
     from memstrata.bench.measures import measure
+
+    if picture is not None and not against:
+        raise typer.BadParameter("--picture is of a comparison: give --compare too")
 
     console = stderr()
     with tempfile.TemporaryDirectory(dir=folder) as place, console.status("measuring") as status:
-        rows = measure(Path(place), sorted(sizes or SIZES), lambda text: status.update(text))
+        if against:
+            rows = list(compare(sorted(sizes or VECTORS), lambda text: status.update(text)))
+        else:
+            rows = measure(Path(place), sorted(sizes or SIZES), lambda text: status.update(text))
+    if picture is not None:
+        draw(rows, picture)
     if json:
         from memstrata.cli import show
 
