@@ -1,13 +1,12 @@
 """Load a service of many tenants: fill a store, then ask it as fast as it answers, then mix reads and writes.
 
-    python tools/load_service.py [--tenants 1000] [--turns 25] [--seconds 60] [--minutes 10]
-                                 [--clients 16] [--store FILE]
+    python tools/load_service.py [--tenants 1000] [--seconds 60] [--minutes 10] [--clients 16] [--store FILE]
 
-Every tenant has a key of its own and one user; the largest tenants have twenty times the turns of the median. The
-service runs as `memstrata serve` does, in a process of its own, with the embedder "hashing", so that no encoder is
-measured; the callers run here and share the machine with it. Printed are recalls a second with p50 and p95, the
-service's CPU of each, then for the mix its errors, calls by verb, and the service's memory minute by minute. With
---store a filled store is used again.
+Every tenant has a key of its own and one user; half of them have 20 turns, one in fifty has 800. The service runs as
+`memstrata serve` does, in a process of its own, with the embedder "hashing", so that no encoder is measured; the
+callers run here and share the machine with it. Printed are recalls a second with p50 and p95, the service's CPU of
+each, then for the mix its errors, calls by verb, and the service's memory minute by minute. With --store a filled
+store is used again.
 """
 
 from __future__ import annotations
@@ -35,36 +34,50 @@ from memstrata import AsyncMemory
 from memstrata.bench.talk import questions, sessions
 from memstrata.server.keys import AccessFile
 from memstrata.store.addresses import access_beside
+from memstrata.store.base import Db
+from memstrata.store.tables import OWNED
 
 ASKING = 4  # callers of the first part
-LARGEST = 20  # times the turns of the median tenant
+SIZES = {800: 0.02, 200: 0.13, 60: 0.35, 20: 0.5}  # turns of a tenant: share of the tenants
 MIX = (("recall", 70), ("add", 20), ("context", 5), ("list", 5))
 
 
-def turns_of(number: int, tenants: int, median: int) -> int:
-    """The turns of a tenant: few large ones, many of the median and below."""
-    place = (number + 1) / tenants
-    return max(10, int(median * min(LARGEST, 0.5 / place)))
+async def fill(store: Path, tenants: int) -> int:
+    """A store of so many tenants, all work done; returns how many notes it has.
 
-
-async def fill(store: Path, tenants: int, median: int) -> int:
-    """A store of so many tenants, all work done; returns how many notes it has."""
-    notes = 0
+    A conversation of each size goes the whole way; its rows are then given to all tenants of that size.
+    """
     root = AsyncMemory(store, embedder="hashing", worker=False)
-    for number in track(range(tenants), "filling"):
-        memory = root._for_tenant(f"tenant-{number}")
-        talk, left = sessions(seed=number), turns_of(number, tenants, median)
-        while left > 0:
-            session = next(talk)
+    places = random.Random(0).sample(range(tenants), tenants)
+    for size, share in track(SIZES.items(), "filling"):
+        chosen = [f"tenant-{places.pop()}" for _ in range(max(1, round(share * tenants))) if places]
+        if not chosen:
+            break
+        memory, left = root._for_tenant(chosen[0]), size
+        for session in sessions(seed=size):
             await memory.add(session.messages[:left], user_id="ana", session_id=session.id)
             await memory.end_session(user_id="ana", session_id=session.id)
             left -= len(session.messages)
+            if left <= 0:
+                break
         await memory.flush()
         await memory.distil(user_id="ana")
-        notes += (await memory.stats())["notes"]
         await memory.close()
+        for tenant in chosen[1:]:
+            await root._engine.store.write(lambda db: copy_tenant(db, chosen[0], tenant))  # noqa: B023
+    row = await root._engine.store.read(lambda db: db.one("SELECT count(*) AS n FROM notes WHERE state = 'current'"))
     await root.close()
-    return notes
+    return int(row["n"]) if row else 0
+
+
+def copy_tenant(db: Db, source: str, target: str) -> None:
+    """Give one tenant all rows that another has: every key begins with the tenant."""
+    for table in OWNED:
+        columns = [row["name"] for row in db.all(f"PRAGMA table_info({table})") if row["name"] != "tenant"]
+        names = ", ".join(columns)
+        db.run(
+            f"INSERT INTO {table} (tenant, {names}) SELECT ?, {names} FROM {table} WHERE tenant = ?", (target, source)
+        )
 
 
 class Service:
@@ -163,7 +176,6 @@ def together(callers: list[Caller], seconds: float, each: object) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tenants", type=int, default=1000)
-    parser.add_argument("--turns", type=int, default=25, help="of the median tenant")
     parser.add_argument("--seconds", type=float, default=60, help="of recalls alone")
     parser.add_argument("--minutes", type=float, default=10, help="of the mix")
     parser.add_argument("--clients", type=int, default=16)
@@ -172,7 +184,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="memstrata-load-") as scratch:
         store = given.store or Path(scratch) / "memory.db"
         if not store.exists():
-            print(f"{asyncio.run(fill(store, given.tenants, given.turns))} notes of {given.tenants} tenants")
+            print(f"{asyncio.run(fill(store, given.tenants))} notes of {given.tenants} tenants")
         access = AccessFile(access_beside(store))
         keys = [access.create(f"tenant-{n}", ["read", "write"])[0] for n in track(range(given.tenants), "keys")]
         access.close()

@@ -28,9 +28,13 @@ def _tracer() -> Any:
     return trace.get_tracer("memstrata", __version__)
 
 
-def is_loaded() -> bool:
-    """Whether the program uses OpenTelemetry."""
-    return "opentelemetry.trace" in sys.modules
+def is_set_up() -> bool:
+    """Whether the program uses OpenTelemetry: it was set up, not merely imported by some library."""
+    if "opentelemetry.trace" not in sys.modules:
+        return False
+    from opentelemetry import trace
+
+    return not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)
 
 
 @contextmanager
@@ -42,7 +46,7 @@ def span(name: str, *, parent: str | None = None, server: bool = False, **attrib
         server: it answers a request from elsewhere.
         attributes: of the span; None is left out.
     """
-    if not is_loaded():
+    if not is_set_up():
         yield None
         return
     from opentelemetry import trace
@@ -68,7 +72,7 @@ def parent() -> str | None:
 
 def headers() -> dict[str, str]:
     """The headers by which another service goes on with the trace."""
-    if not is_loaded():
+    if not is_set_up():
         return {}
     from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
@@ -79,7 +83,7 @@ def headers() -> dict[str, str]:
 
 def carried(work: Callable[..., T]) -> Callable[..., T]:
     """The function with the span that is open here, wherever it runs."""
-    return partial(copy_context().run, work) if is_loaded() else work
+    return partial(copy_context().run, work) if is_set_up() else work
 
 
 # figures --------------------------------------------------------------------------------------------------------------

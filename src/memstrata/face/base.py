@@ -102,8 +102,10 @@ class MemoryBase:
         Raises SettingsError.
         """
         ours = self._engine.settings
-        loaded = load_settings(**{**ours.model_dump(exclude=set(OF_THE_STORE)), **settings, "tenant": tenant})
-        loaded = loaded.model_copy(update={name: getattr(ours, name) for name in OF_THE_STORE})
+        loaded = ours.model_copy(update={"tenant": tenant})
+        if settings:
+            loaded = load_settings(**{**ours.model_dump(exclude=set(OF_THE_STORE)), **settings, "tenant": tenant})
+            loaded = loaded.model_copy(update={name: getattr(ours, name) for name in OF_THE_STORE})
         made = object.__new__(type(self))
         made._engine = replace(
             self._engine,

@@ -64,21 +64,22 @@ def _page(chosen: Chosen, ask: Ask) -> Chosen:
 
 def _said_by(db: Db, index: OwnerIndex, key: Key, unit: int, chosen: Iterable[int]) -> int | None:
     """The chosen turn of the same speaker that says the same, whatever its case and white space."""
-    meta, own = index.meta, index.vector(unit)
-    if meta["kind"][unit] != TURN or own is None:
+    kind, speaker, length = (index.meta[column] for column in ("kind", "speaker", "length"))
+    own = index.vector(unit)
+    if kind[unit] != TURN or own is None:
         return None
     same = [
         other
         for other in chosen
-        if meta["kind"][other] == TURN
-        and meta["speaker"][other] == meta["speaker"][unit]
-        and meta["length"][other] == meta["length"][unit]
+        if kind[other] == TURN
+        and speaker[other] == speaker[unit]
+        and length[other] == length[unit]
         and (vector := index.vector(other)) is not None
         and float(own @ vector) >= SAME_TEXT
     ]
     if not same:
         return None
-    refs = {other: int(meta["ref"][other]) for other in (unit, *same)}
+    refs = {other: int(index.meta["ref"][other]) for other in (unit, *same)}
     texts = {no: normalise(turn.text) for no, turn in turns_by_no(db, key, refs.values()).items()}
     return next((other for other in same if texts[refs[other]] == texts[refs[unit]]), None)
 

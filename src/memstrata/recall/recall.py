@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
@@ -14,7 +14,6 @@ from memstrata.engine import Engine
 from memstrata.index.encode import encode_query
 from memstrata.index.owner import OwnerIndex
 from memstrata.recall.choose import choose
-from memstrata.recall.legs import Floats
 from memstrata.recall.query import understand
 from memstrata.recall.rank import Ranking, rank
 from memstrata.recall.request import Ask
@@ -27,6 +26,17 @@ from memstrata.trace import span
 from memstrata.types import Evidence, Hit, Leg, Note, Scope
 
 MAX_EVIDENCE = 20  # turns that a hit brings along; of more, the first and the last half of so many
+
+AROUND: Mapping[str, str] = {
+    "neighbours": "coverage_near",
+    "speaker": "speaker",
+    "month": "month",
+    "year": "year",
+    "day": "day",
+    "time": "range",
+    "page": "page",
+    "late": "late",
+}  # legs that look at a turn and what lies around it, and the feature that each shows
 
 T = TypeVar("T")
 
@@ -79,15 +89,16 @@ async def look(engine: Engine, scope: Scope, ask: Ask) -> Found:
 
 def _collect(db: Db, index: OwnerIndex, scope: Scope, ask: Ask, ranking: Ranking, clock: datetime) -> Found:
     """The hits of this page, read together: a recall spends most of its time on records."""
-    meta, key = index.meta, key_of(scope)
+    key = key_of(scope)
+    kind, ref, page = (index.meta[column] for column in ("kind", "ref", "page"))
     chosen = choose(db, index, key, ask, ranking)
     units = chosen.units
     again = {unit: chosen.again.get(unit, ()) for unit in units}
-    refs = {unit: int(meta["ref"][unit]) for unit in (*units, *chain.from_iterable(again.values()))}
-    notes = {refs[unit]: unit for unit in units if meta["kind"][unit] == NOTE}
+    refs = {unit: int(ref[unit]) for unit in (*units, *chain.from_iterable(again.values()))}
+    notes = {refs[unit]: unit for unit in units if kind[unit] == NOTE}
     standing = turns_by_note(db, key, notes)
     shown = {no: _shown(standing.get(no, ())) for no in notes}
-    turns = [no for unit, no in refs.items() if meta["kind"][unit] != NOTE]
+    turns = [no for unit, no in refs.items() if kind[unit] != NOTE]
     evidence = evidence_by_no(db, key, chain(turns, *shown.values()))
     records = notes_standing_on(
         db,
@@ -96,18 +107,19 @@ def _collect(db: Db, index: OwnerIndex, scope: Scope, ask: Ask, ranking: Ranking
         {no: _weight(index, unit, clock) for no, unit in notes.items()},
         index.id_of_note,
     )
+    legs = _legs(index, ranking, units)
     hits: list[Hit] = []
     warm: list[tuple[int, ...]] = []
     for unit in units:
         no = refs[unit]
-        if meta["kind"][unit] == NOTE:
+        if kind[unit] == NOTE:
             more = len(standing.get(no, ())) - len(shown[no])
-            hits.append(_note_hit(index, ranking, unit, records[no], more))
-            pages = [int(meta["page"][turn]) for turn in index.standing(unit)]
+            hits.append(_note_hit(index, ranking, unit, legs[unit], records[no], more))
+            pages = [int(page[turn]) for turn in index.standing(unit)]
         else:
             said = (unit, *again[unit])
-            hits.append(_turn_hit(index, ranking, unit, [evidence[refs[turn]] for turn in said]))
-            pages = [int(meta["page"][turn]) for turn in said]
+            hits.append(_turn_hit(index, ranking, unit, legs[unit], [evidence[refs[turn]] for turn in said]))
+            pages = [int(page[turn]) for turn in said]
         warm.append(_warm(index, pages))
     return Found(tuple(hits), tuple(warm), chosen.next_offset)
 
@@ -136,8 +148,8 @@ def _warm(index: OwnerIndex, pages: Sequence[int]) -> tuple[int, ...]:
     return tuple(page for page in distinct if (unit := index.unit(PAGE, page)) is None or state[unit] == 0)
 
 
-def _note_hit(index: OwnerIndex, ranking: Ranking, unit: int, note: Note, more: int) -> Hit:
-    legs, path = _legs(index, ranking, unit), _path(index, ranking, unit)
+def _note_hit(index: OwnerIndex, ranking: Ranking, unit: int, legs: tuple[Leg, ...], note: Note, more: int) -> Hit:
+    path = _path(index, ranking, unit)
     return Hit(
         id=note.id,
         kind="note",
@@ -154,10 +166,9 @@ def _note_hit(index: OwnerIndex, ranking: Ranking, unit: int, note: Note, more: 
     )
 
 
-def _turn_hit(index: OwnerIndex, ranking: Ranking, unit: int, said: Sequence[Evidence]) -> Hit:
+def _turn_hit(index: OwnerIndex, ranking: Ranking, unit: int, legs: tuple[Leg, ...], said: Sequence[Evidence]) -> Hit:
     """A turn, and the others that say the same word for word."""
-    turn, shown = said[0], _shown(said)
-    legs, path = _legs(index, ranking, unit), _path(index, ranking, unit)
+    turn, shown, path = said[0], _shown(said), _path(index, ranking, unit)
     return Hit(
         id=turn.id,
         kind="turn",
@@ -180,41 +191,36 @@ def _score(ranking: Ranking, unit: int) -> float:
     return min(1.0, max(0.0, float(ranking.score[unit])))
 
 
-def _legs(index: OwnerIndex, ranking: Ranking, unit: int) -> tuple[Leg, ...]:
-    """The legs that found a unit, by falling score: its own similarity and terms, and for a turn (or the best turn of
-    a note) what lies around it."""
+def _legs(index: OwnerIndex, ranking: Ranking, units: Sequence[int]) -> dict[int, tuple[Leg, ...]]:
+    """The legs that found each unit, by falling score: its own similarity and terms, and for a turn (or the best turn
+    of a note) what lies around it."""
+    legs, own = ranking.legs, np.array(units, dtype=np.int64)
+    around = np.array([_best_place(index, ranking, unit) for unit in units], dtype=np.int64)
+    looked = [("dense", legs.cosine, own), ("lexical", legs.coverage, own)]
+    looked += [(name, legs.features[feature], around) for name, feature in AROUND.items() if feature in legs.features]
+    found: dict[int, list[Leg]] = {unit: [] for unit in units}
+    for name, values, places in looked:
+        scores = np.where(places >= 0, values[places], 0.0)
+        ranks = 1 + np.count_nonzero(values > scores[:, None], axis=1)
+        for unit, score, place in zip(units, scores.tolist(), ranks.tolist(), strict=True):
+            if score > 0.0:
+                found[unit].append(Leg(name, min(1.0, score), place))
+    reached = sorted(ranking.link_score.values(), reverse=True)
+    for unit in ranking.link_score.keys() & found.keys():
+        score = ranking.link_score[unit]
+        found[unit].append(Leg("links", min(1.0, score), 1 + reached.index(score)))
+    return {unit: tuple(sorted(each, key=lambda leg: (-leg.score, leg.name))) for unit, each in found.items()}
+
+
+def _best_place(index: OwnerIndex, ranking: Ranking, unit: int) -> int:
+    """Where a turn, or the best turn of a note, stands among the turns; -1 for a note without one."""
     legs = ranking.legs
-    found = [_leg("dense", legs.cosine, unit), _leg("lexical", legs.coverage, unit)]
-    rank_of = legs.turns.rank
-    turns = unit if rank_of[unit] >= 0 else list(index.standing(unit))
-    places = np.atleast_1d(rank_of[turns])
+    own = int(legs.turns.rank[unit])
+    if own >= 0:
+        return own
+    places = legs.turns.rank[list(index.standing(unit))]
     places = places[places >= 0]
-    if len(places):
-        place = int(places[legs.features["coverage_near"][places].argmax()])
-        for name, feature in (
-            ("neighbours", "coverage_near"),
-            ("speaker", "speaker"),
-            ("month", "month"),
-            ("year", "year"),
-            ("day", "day"),
-            ("time", "range"),
-            ("page", "page"),
-            ("late", "late"),
-        ):
-            if feature in legs.features:
-                found.append(_leg(name, legs.features[feature], place))
-    if unit in ranking.link_score:
-        reached = sorted(ranking.link_score.values(), reverse=True)
-        own = ranking.link_score[unit]
-        found.append(Leg("links", min(1.0, own), 1 + reached.index(own)))
-    return tuple(sorted((leg for leg in found if leg.score > 0), key=lambda leg: (-leg.score, leg.name)))
-
-
-def _leg(name: str, values: Floats, at: int) -> Leg:
-    own = float(values[at])
-    if own <= 0.0:
-        return Leg(name, 0.0, 0)  # it found nothing: no rank to count
-    return Leg(name, min(1.0, max(0.0, own)), 1 + int(np.count_nonzero(values > own)))
+    return int(places[legs.features["coverage_near"][places].argmax()]) if len(places) else -1
 
 
 def _reason(legs: Sequence[Leg], path: Sequence[str]) -> str:

@@ -57,7 +57,7 @@ class Verb:
 
     @property
     def signature(self) -> inspect.Signature:
-        return inspect.signature(getattr(AsyncMemory, self.name))
+        return signature_of(self.name)
 
     @property
     def returns(self) -> Any:
@@ -67,6 +67,12 @@ class Verb:
     @property
     def doc(self) -> str:
         return inspect.getdoc(getattr(AsyncMemory, self.name)) or ""
+
+
+@cache
+def signature_of(name: str) -> inspect.Signature:
+    """The signature of a method of the face."""
+    return inspect.signature(getattr(AsyncMemory, name))
 
 
 @cache
