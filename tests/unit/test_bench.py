@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from memstrata.bench import compare, measures
-from memstrata.bench.measures import Row
+from memstrata.bench import compare, measures, upkeep
+from memstrata.bench.row import Row
 
 
 def test_above_one_is_too_slow_for_limits_and_floors() -> None:
@@ -37,3 +37,11 @@ def test_a_comparison_tells_search_beside_numpy_and_draws_it(tmp_path: Path) -> 
     compare.draw(rows, picture)
     drawn = picture.read_text()
     assert all(f"<!-- {word} -->" in drawn for word in ("exact", "numpy", "reading float32"))
+
+
+def test_upkeep_is_measured_in_a_small_store_and_a_large_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(upkeep, "DUE", 8)
+    monkeypatch.setattr(upkeep, "AROUND", (20, 200))
+    rows = list(upkeep.upkeep(tmp_path))
+    assert [row.limit for row in rows] == [None, None, 1.5]
+    assert all(row.value > 0 for row in rows)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from memstrata.bench.measures import Row
+from memstrata.bench.row import Row
 from memstrata.errors import MissingExtraError
 from memstrata.index.timing import Floats, clustered, queries_near, rows_of, search_times
 

@@ -13,7 +13,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -21,7 +20,9 @@ import numpy as np
 
 from memstrata import AsyncMemory, Memory
 from memstrata.bench.encoder import BenchEncoder
+from memstrata.bench.row import Row
 from memstrata.bench.talk import SESSION_TURNS, questions, sessions
+from memstrata.bench.upkeep import upkeep
 
 ADDS = 300
 THREADS = 8
@@ -30,24 +31,6 @@ WINDOW = 500  # turns that a point of the CPU curve is measured on
 QUESTIONS = 60
 RECALL_NOTES = 12_500  # up to so many notes (10,000 turns make about as many) a recall has a limit
 USER = "ben"
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One figure. `limit` is the value not to be exceeded, or with `floor` the least one, where there is one."""
-
-    name: str
-    value: float
-    unit: str
-    limit: float | None = None
-    floor: bool = False
-
-    @property
-    def ratio(self) -> float | None:
-        """How much of the limit is used: above 1 is too slow."""
-        if self.limit is None:
-            return None
-        return self.limit / self.value if self.floor else self.value / self.limit
 
 
 def quantiles(seconds: Sequence[float]) -> tuple[float, float]:
@@ -280,6 +263,7 @@ def measure(folder: Path, sizes: Sequence[int], say: Callable[[str], None]) -> l
         ("durable adds", durability(folder)),
         ("memory", bandwidth()),
         ("importing", importing(folder)),
+        ("upkeep", upkeep(folder)),
     ):
         say(what)
         rows.extend(part)

@@ -15,7 +15,7 @@ from memstrata.cli.options import Json
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from memstrata.bench.measures import Row
+    from memstrata.bench.row import Row
 
 VECTORS = [1_000, 10_000, 100_000]
 SIZES = [1_000, 5_000, 10_000, 20_000, 50_000]
