@@ -9,12 +9,13 @@ import subprocess
 import tempfile
 import time
 import warnings
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from types import SimpleNamespace
 
+import psutil
 import psycopg
 import pytest
 import redis
@@ -36,16 +37,17 @@ def _package() -> SimpleNamespace:
 
 
 class PostgresServer:
-    """A server in a folder of its own that listens on a socket in it only.
+    """A server in a folder of its own that listens on a socket in it only; with `of`, a standby of that one.
 
     It does not wait for the disk: what tests lose is a process, never the machine.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, of: PostgresServer | None = None) -> None:
         package = _package()
         self.bin = package.bin
         self.folder = Path(tempfile.mkdtemp(prefix="mpg-", dir="/tmp"))  # a socket's path must be short
         self._as: dict[str, int | str] = {}
+        self._killed = False
         if os.geteuid() == 0:
             package.make_user(USER)
             package.open_prefix(self.bin)
@@ -54,6 +56,9 @@ class PostgresServer:
             os.chown(self.folder, entry.pw_uid, entry.pw_gid)
             self._as = {"user": entry.pw_uid, "group": entry.pw_gid}
         self.data = self.folder / "data"
+        if of is not None:
+            self._follow(of)
+            return
         self._run("initdb", "--no-sync", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8", "-U", "postgres")
         with (self.data / "postgresql.conf").open("a") as file:
             file.write(
@@ -64,9 +69,41 @@ class PostgresServer:
         # Row-level security does not hold for a superuser.
         self._sql("CREATE ROLE memory LOGIN; GRANT CREATE ON DATABASE postgres TO memory")
 
+    def _follow(self, primary: PostgresServer) -> None:
+        """Become the standby that every commit of the primary waits for."""
+        self._run("pg_basebackup", "-h", str(primary.folder), "-U", "postgres", "-R", "--no-sync", "-c", "fast")
+        with (self.data / "postgresql.conf").open("a") as file:
+            file.write(f"unix_socket_directories = '{self.folder}'\n")
+        auto = self.data / "postgresql.auto.conf"
+        auto.write_text(
+            auto.read_text().replace("primary_conninfo = '", "primary_conninfo = 'application_name=second ")
+        )
+        self.start()
+        primary._sql("ALTER SYSTEM SET synchronous_standby_names = 'second'")
+        primary._sql("SELECT pg_reload_conf()")
+        while not primary._rows("SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'"):
+            time.sleep(0.02)
+
+    def promote(self) -> None:
+        """Make a standby the one that writes. It waits for nobody."""
+        self._run("pg_ctl", "-w", "-t", "100", "promote")
+
+    def kill(self) -> None:
+        """End every process of the server as a loss of power does."""
+        parent = psutil.Process(int((self.data / "postmaster.pid").read_text().split()[0]))
+        for process in [parent, *parent.children(recursive=True)]:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        psutil.wait_procs([parent])
+        self._killed = True
+
     def _sql(self, statement: str) -> None:
         with psycopg.connect(host=str(self.folder), user="postgres", dbname="postgres", autocommit=True) as connection:
             connection.execute(statement.encode())
+
+    def _rows(self, query: str) -> list[tuple[object, ...]]:
+        with psycopg.connect(host=str(self.folder), user="postgres", dbname="postgres", autocommit=True) as connection:
+            return connection.execute(query.encode()).fetchall()
 
     def _run(self, program: str, *arguments: str) -> None:
         subprocess.run(
@@ -102,7 +139,8 @@ class PostgresServer:
         return {name: (self.data / path).read_bytes() for name, path in found}
 
     def remove(self) -> None:
-        self.stop("immediate")
+        if (self.data / "postmaster.pid").exists() and not self._killed:
+            self.stop("immediate")
         shutil.rmtree(self.folder)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import os
 import re
 import signal
@@ -12,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -550,3 +552,50 @@ def test_a_client_killed_in_mid_transaction_loses_nothing_it_acknowledged(addres
             assert told <= len(list(turns)) <= told + 1  # one may have been written and not told
             assert memory.check() == ()
             told = len(list(turns))
+
+
+def test_a_primary_that_is_killed_under_load_loses_nothing_acknowledged_to_its_standby(
+    server: servers.PostgresServer,
+) -> None:
+    """Its clients have the addresses of both and go on with the other, once that one was promoted."""
+    standby = servers.PostgresServer(of=server)
+    address = server.address().replace(
+        f"host={server.folder}", f"host={server.folder},{standby.folder}&target_session_attrs=read-write"
+    )
+    said: list[list[str]] = [[] for _ in range(3)]
+    enough, over = threading.Event(), threading.Event()
+
+    def talk(memory: Memory, n: int) -> None:
+        for k in itertools.count():
+            text = ("I live in Town{}.", "私は第{}町に住んでいます。", "我住在第{}区。")[n].format(k)
+            memory.add({"role": "user", "content": text, "id": f"m{k}"}, user_id=f"u{n}", session_id="s")
+            said[n].append(text)
+            if all(len(each) >= 10 for each in said):
+                enough.set()
+            if over.is_set() and k > 20:
+                return
+
+    try:
+        with Memory(address, embedder="hashing", worker=False) as memory, ThreadPoolExecutor(3) as threads:
+            talks = [threads.submit(talk, memory, n) for n in range(3)]
+            assert enough.wait(100)
+            server.kill()
+            at_kill = [len(each) for each in said]
+            standby.promote()
+            deadline = time.monotonic() + 100
+            while any(len(each) < before + 5 for each, before in zip(said, at_kill)):  # they go on
+                assert not any(each.done() for each in talks)
+                assert time.monotonic() < deadline
+                time.sleep(0.02)
+            over.set()
+            for each in talks:
+                each.result()
+        with Memory(standby.address(), embedder="hashing", worker=False) as memory:
+            for n, texts in enumerate(said):
+                turns = memory.context("", user_id=f"u{n}", session_id="s", strategy="full", max_tokens=100_000).turns
+                assert [turn.text for turn in turns] == texts, "each once, in order"
+            memory.flush()
+            assert memory.check() == ()
+    finally:
+        over.set()
+        standby.remove()
