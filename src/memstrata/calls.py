@@ -18,7 +18,7 @@ from pydantic import BaseModel
 
 from memstrata.engine import Engine
 from memstrata.errors import LLMBudgetError, LLMUnreadableError, SettingsError
-from memstrata.journal.jobs import Job
+from memstrata.journal.jobs import Job, is_queued
 from memstrata.llm.answers import SHAPES, schema_of
 from memstrata.llm.base import Completion, Request
 from memstrata.llm.budget import WARN_AT, budget_used, midnight
@@ -92,23 +92,47 @@ async def ask_model(engine: Engine, purpose: Purpose, text: str, offered: Mappin
     waiting = await engine.store.read(lambda db: _waiting(db, purpose))
     if waiting is not None:
         return _found(waiting)
-    await _check_budget(engine, llm, purpose.scope.tenant)
-    request = _request(llm, purpose.stage, text)
-    completion, seconds = await llm.complete(request)
+    await check_budget(engine, llm, purpose.scope.tenant)
+    completion, seconds = await llm.complete(request_of(llm, purpose.stage, text))
+    return await take_answer(engine, llm, purpose, completion, seconds, offered)
+
+
+async def take_answer(
+    engine: Engine,
+    llm: Guard,
+    purpose: Purpose,
+    completion: Completion,
+    seconds: float,
+    offered: Mapping[str, Any],
+    also: Callable[[Db], None] | None = None,
+) -> Asked[Any]:
+    """Store what a call cost, and its answer where it waits for a commit; `also` runs in the same transaction.
+
+    Of an owner who was erased meanwhile nothing is stored. Raises LLMUnreadableError, after the cost was stored.
+    """
     row = _row(llm, purpose, engine.now(), completion, seconds)
+
+    def write(db: Db) -> None:
+        if purpose.job is not None and not is_queued(db, purpose.job):
+            return
+        insert(db, "calls", purpose.scope.tenant, purpose.scope.owner, row)
+        if also is not None:
+            also(db)
+
     tell("llm_seconds", seconds, stage=purpose.stage)
     for direction in ("input", "output", "cached"):
         tell("llm_tokens", row[f"{direction}_tokens"], stage=purpose.stage, direction=direction)
     try:
         answer = _read(engine, completion, purpose.stage, llm)
     except LLMUnreadableError:
-        await engine.store.write(lambda db: _insert(db, purpose.scope, {**row, "outcome": "unreadable"}))
+        row["outcome"] = "unreadable"
+        await engine.store.write(write)
         tell("llm_calls", stage=purpose.stage, outcome="unreadable")
         raise
     tell("llm_calls", stage=purpose.stage, outcome="read")
     if purpose.job is not None or purpose.is_kept:
         row["answer"] = dump({"value": answer.value.model_dump_json(by_alias=True), "offered": offered})
-    await engine.store.write(lambda db: _insert(db, purpose.scope, row))
+    await engine.store.write(write)
     return Asked(answer, offered, row["model"], row["prompt"], _counts(row, answer))
 
 
@@ -140,7 +164,7 @@ def author_of_page(db: Db, key: tuple[str, str], page: int) -> dict[str, str]:
     return {} if row is None else {"model": row["model"], "prompt": row["prompt"]}
 
 
-async def _check_budget(engine: Engine, llm: Guard, tenant: str) -> None:
+async def check_budget(engine: Engine, llm: Guard, tenant: str) -> None:
     """Raise LLMBudgetError when the day's budget is used up; warn once a day from 80 % on."""
     settings, now = engine.settings, engine.now()
     if settings.llm_tokens_a_day is None and settings.llm_money_a_day is None:
@@ -155,7 +179,8 @@ async def _check_budget(engine: Engine, llm: Guard, tenant: str) -> None:
         log.warning("%.0f %% of the language model's budget of the day is used", 100 * share)
 
 
-def _request(llm: Guard, stage: str, text: str) -> Request:
+def request_of(llm: Guard, stage: str, text: str) -> Request:
+    """What a model is asked at a stage about a text."""
     shape = SHAPES[stage, llm.profile]
     return Request(
         stage=stage,
@@ -188,10 +213,6 @@ def _row(llm: Guard, purpose: Purpose, now: datetime, completion: Completion, se
         "cost": usage.cost,
         "answer": None,
     }
-
-
-def _insert(db: Db, scope: Scope, row: Mapping[str, Any]) -> None:
-    insert(db, "calls", scope.tenant, scope.owner, row)
 
 
 def _waiting(db: Db, purpose: Purpose) -> Row | None:

@@ -138,6 +138,12 @@ class Settings(BaseSettings):
     )
     llm_timeout_seconds: float = Field(120.0, gt=0, description="How long one try of a call may take.")
     llm_concurrency: int = Field(4, ge=1, description="Calls under way at once.")
+    llm_batch_seconds: float | None = Field(
+        None,
+        gt=0,
+        description="Ask the first calls of pages in the provider's batches, for less and within a day, and look for "
+        "answers this often; None: ask at once.",
+    )
     llm_tokens_a_day: int | None = Field(
         None, ge=1, description="Most tokens, in and out, of a day (UTC) of a tenant; None: no limit."
     )

@@ -9,7 +9,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import MappingProxyType
 from typing import Any
+
+from .batch_server import Batches
 
 
 @dataclass
@@ -27,6 +30,7 @@ class ChatServer:
     requests: list[dict[str, Any]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     finish: str = "stop"
+    batches: Batches = field(default_factory=Batches)
 
     @property
     def url(self) -> str:
@@ -114,7 +118,11 @@ def chat_server() -> Iterator[ChatServer]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            sent = self.rfile.read(int(self.headers["Content-Length"]))
+            if (made := state.batches.post(self.path, sent)) is not None:
+                self.send(200, json.dumps(made).encode())
+                return
+            body = json.loads(sent)
             state.requests.append(body)
             state.headers.append({name.lower(): value for name, value in self.headers.items()})
             status, headers, wait = state.faults.pop(0) if state.faults else (200, {}, 0.0)
@@ -127,6 +135,16 @@ def chat_server() -> Iterator[ChatServer]:
                 data = state.raw.pop(0)
             else:
                 data = json.dumps(state.reply(self.path, body)).encode()
+            self.send(status, data, headers)
+
+        def do_GET(self) -> None:
+            data = state.batches.get(self.path)
+            self.send(404, b"{}") if data is None else self.send(200, data)
+
+        def do_DELETE(self) -> None:
+            self.send(200, b'{"id": "file-1", "object": "file", "deleted": true}')
+
+        def send(self, status: int, data: bytes, headers: Mapping[str, str] = MappingProxyType({})) -> None:
             self.send_response(status)
             for name, value in {
                 "Content-Type": "application/json",
@@ -144,7 +162,7 @@ def chat_server() -> Iterator[ChatServer]:
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
-    state.root = f"http://127.0.0.1:{server.server_port}"
+    state.root = state.batches.root = f"http://127.0.0.1:{server.server_port}"
     try:
         yield state
     finally:

@@ -53,7 +53,7 @@ async def draft_page(
     from memstrata.distil.answered import candidates_of, page_of, summary_of
 
     read = page_of(turns, before, after, served)
-    if not any(read.is_shown(turn) and not read.is_context(turn) for turn in turns):
+    if not _has_source(read):
         return Drafts(summarise(turns), read.offline)  # nothing that could be remembered: nothing is asked
     purpose = Purpose("page", scope, job.operation, job, page)
     try:
@@ -65,6 +65,23 @@ async def draft_page(
     dropped = {f"llm_dropped_{why}": count for why, count in read.dropped.items()}
     filled = {"llm_passed_over": read.filled} if read.filled else {}
     return Drafts(summary, candidates, {**asked.counts, **dropped, **filled}, asked.versions)
+
+
+def text_to_ask(
+    turns: Sequence[Turn], *, before: Sequence[Turn], after: Sequence[Turn], served: Sequence[str]
+) -> str | None:
+    """What a model is asked about a page; None where it is drafted without one."""
+    from memstrata.distil.answered import page_of
+
+    if len(turns) < FEWEST:
+        return None
+    read = page_of(turns, before, after, served)
+    return page_text(read) if _has_source(read) else None
+
+
+def _has_source(read: Page) -> bool:
+    """Whether there is anything in a page that could be remembered."""
+    return any(read.is_shown(turn) and not read.is_context(turn) for turn in read.turns)
 
 
 def without_model(engine: Engine, job: Job, error: LLMError) -> tuple[dict[str, int], dict[str, str]]:

@@ -37,7 +37,7 @@ from memstrata.index.units import (
     page_document,
     turn_document,
 )
-from memstrata.journal.jobs import Job, complete
+from memstrata.journal.jobs import Job, complete, is_queued
 from memstrata.journal.receipts import receipt_of
 from memstrata.store.base import Db, Row
 from memstrata.store.counters import Counters, load_counters, save_counters
@@ -111,15 +111,7 @@ def writer_for(engine: Engine, db: Db, scope: Scope, counters: Counters) -> Inde
 
 def still_queued(db: Db, jobs: Sequence[Job]) -> list[Job]:
     """The jobs that nobody finished, and no erasure took, while we worked."""
-    return [
-        job
-        for job in jobs
-        if db.one(
-            "SELECT 1 FROM jobs WHERE tenant = ? AND owner = ? AND no = ? AND op = ?",
-            (job.tenant, job.owner, job.no, job.operation),
-        )
-        is not None
-    ]
+    return [job for job in jobs if is_queued(db, job)]
 
 
 # index ----------------------------------------------------------------------------------------------------------------
@@ -193,7 +185,7 @@ async def run_page(engine: Engine, work: Work, then: Then = nothing) -> Work | N
     job, page = work.job, work.page
     if page is None:
         return await _skip(engine, job, then)
-    scope, operation, now = _scope_of_page(job, page.row), engine.operation_id(), engine.now()
+    scope, operation, now = scope_of_page(job, page.row), engine.operation_id(), engine.now()
     made = await _draft(engine, scope, job, page)
     embedded = (await embed_documents(engine, [page_document(page.row["no"], made.summary)]))[0]
 
@@ -233,7 +225,8 @@ def _complete(engine: Engine, db: Db, job: Job) -> None:
     complete(db, [job])
 
 
-def _scope_of_page(job: Job, row: Row) -> Scope:
+def scope_of_page(job: Job, row: Row) -> Scope:
+    """The scope of a page that a job is about."""
     scope = scope_of_job(job)
     return Scope(scope.tenant, scope.user, row["agent"] or None, row["session"])
 
@@ -246,7 +239,7 @@ async def run_distill(engine: Engine, work: Work, then: Then = nothing) -> Work 
     job, page = work.job, work.page
     if page is None:
         return await _skip(engine, job, then)
-    scope, operation, now = _scope_of_page(job, page.row), engine.operation_id(), engine.now()
+    scope, operation, now = scope_of_page(job, page.row), engine.operation_id(), engine.now()
     made = await _drafts_of(engine, scope, job, page)
     sources = {turn.no: turn for turn in (*page.before, *page.turns, *page.after)}
     short = len(page.turns) < engine.settings.page_size

@@ -11,7 +11,7 @@ from typing import Any, Self, cast
 from memstrata.clock import Clock, SystemClock
 from memstrata.embed import Embedder, create_embedder
 from memstrata.engine import Engine
-from memstrata.errors import ClosedError
+from memstrata.errors import ClosedError, SettingsError
 from memstrata.gate.policy import load_policy
 from memstrata.hot.reading import HotTier
 from memstrata.index.files import files_beside
@@ -166,7 +166,10 @@ def _guarded(llm: str | LLM | None, settings: Settings) -> Guard | None:
     timeout = settings.llm_timeout_seconds
     if isinstance(llm, str):
         llm = create_llm(llm, base_url=settings.llm_base_url, profile=settings.llm_profile, timeout=timeout)
-    return Guard(llm, settings.llm_concurrency, timeout)
+    guard = Guard(llm, settings.llm_concurrency, timeout)
+    if settings.llm_batch_seconds is not None and guard.batches is None:
+        raise SettingsError(f"{guard.name} has no batches: leave llm_batch_seconds unset")
+    return guard
 
 
 def _reranker(reranker: str | Reranker | None, settings: Settings) -> Reranker | None:

@@ -112,6 +112,17 @@ def job_of_operation(db: Db, key: tuple[str, str], operation: str) -> Job | None
     return None if row is None else job_of_row(row)
 
 
+def is_queued(db: Db, job: Job) -> bool:
+    """Whether nobody finished a job, and no erasure took it."""
+    return (
+        db.one(
+            "SELECT 1 FROM jobs WHERE tenant = ? AND owner = ? AND no = ? AND op = ?",
+            (job.tenant, job.owner, job.no, job.operation),
+        )
+        is not None
+    )
+
+
 def complete(db: Db, jobs: Sequence[Job]) -> None:
     """Take done jobs off the queue; belongs in the transaction that commits their work."""
     for job in jobs:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
+
+from memstrata.errors import LLMError
 
 Profile = Literal["full", "small"]
 """How much is asked of a model at once: small ones get simpler schemas and shorter instructions."""
@@ -69,4 +71,25 @@ class LLM(Protocol):
 
     async def close(self) -> None:
         """Frees connections or the model. Calling it twice is fine."""
+        ...
+
+
+@runtime_checkable
+class BatchLLM(LLM, Protocol):
+    """A language model whose provider answers many requests together, later and for less."""
+
+    async def submit(self, requests: Mapping[str, Request]) -> str:
+        """Send requests, each under a name of its own (at most 64 letters, digits, "_" and "-"), as one batch.
+
+        Returns a handle, as text without secrets, with which another process can collect the answers. Makes no retry:
+        the provider may have taken the batch before the connection failed. Raises what `complete` raises; SettingsError
+        where the endpoint has no batches.
+        """
+        ...
+
+    async def collect(self, handle: str, like: Request) -> Mapping[str, Completion | LLMError] | None:
+        """What came of a batch, by name; None while it is under way. `like` is a request with the schema of its own.
+
+        Raises LLMUnavailableError, or LLMRefusedError when there is no such batch.
+        """
         ...

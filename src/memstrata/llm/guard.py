@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
-from memstrata.errors import LLMUnavailableError
-from memstrata.llm.base import LLM, Completion, Profile, Request
+from memstrata.errors import LLMError, LLMUnavailableError, SettingsError
+from memstrata.llm.base import LLM, BatchLLM, Completion, Profile, Request
 from memstrata.trace import span
 
 log = logging.getLogger("memstrata")
+T = TypeVar("T")
 
 FAILURES = 3  # in a row, after which the model is given a rest
 REST_SECONDS, LONGEST_REST = 15.0, 600.0  # doubled at each failure that follows
@@ -51,17 +54,41 @@ class Guard:
         """Seconds until the model may be asked again; 0 when it may be asked now."""
         return max(0.0, self._rests_until - time.monotonic())
 
+    @property
+    def batches(self) -> BatchLLM | None:
+        """The model, where its provider takes batches."""
+        return self.llm if isinstance(self.llm, BatchLLM) else None
+
     async def complete(self, request: Request) -> tuple[Completion, float]:
         """The model's completion and the seconds it took. Raises what `LLM.complete` raises."""
+        return await self._call(request.stage, lambda: self.llm.complete(request))
+
+    async def submit(self, requests: Mapping[str, Request]) -> str:
+        """See `BatchLLM.submit`. Raises SettingsError for a model without batches."""
+        batches = self._with_batches()
+        return (await self._call("submit", lambda: batches.submit(requests)))[0]
+
+    async def collect(self, handle: str, like: Request) -> Mapping[str, Completion | LLMError] | None:
+        """See `BatchLLM.collect`. Raises SettingsError for a model without batches."""
+        batches = self._with_batches()
+        return (await self._call("collect", lambda: batches.collect(handle, like)))[0]
+
+    def _with_batches(self) -> BatchLLM:
+        if (batches := self.batches) is None:
+            raise SettingsError(f"{self.name} has no batches: leave llm_batch_seconds unset")
+        return batches
+
+    async def _call(self, stage: str, ask: Callable[[], Awaitable[T]]) -> tuple[T, float]:
+        """What the model gives and the seconds it took, within the limits of calls at once, of time and of failures."""
         async with self._slots:
             self._check()
             probes = self._failures >= FAILURES
             self._probing = self._probing or probes
             started = time.monotonic()
             try:
-                with span("memstrata.llm", model=self.name, stage=request.stage):
+                with span("memstrata.llm", model=self.name, stage=stage):
                     async with asyncio.timeout(self.timeout * TRIES):
-                        completion = await self.llm.complete(request)
+                        given = await ask()
             except TimeoutError as error:
                 timeout = LLMUnavailableError(f"{self.name}: no answer within {self.timeout * TRIES:g} s")
                 self._failed(timeout)
@@ -72,7 +99,7 @@ class Guard:
             finally:
                 self._probing = self._probing and not probes
             self._failures = 0
-            return completion, time.monotonic() - started
+            return given, time.monotonic() - started
 
     async def close(self) -> None:
         await self.llm.close()

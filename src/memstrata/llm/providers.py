@@ -17,9 +17,9 @@ from memstrata.errors import ClosedError, LLMRefusedError, LLMUnavailableError, 
 from memstrata.llm.base import Completion, Profile, Request, Usage
 
 if TYPE_CHECKING:
-    from pydantic_ai.exceptions import ModelAPIError
-    from pydantic_ai.messages import ModelResponse
-    from pydantic_ai.models import Model
+    from pydantic_ai.messages import ModelMessage, ModelResponse
+    from pydantic_ai.models import Model, ModelRequestParameters
+    from pydantic_ai.settings import ModelSettings
 
 RETRIES = 2  # of the provider's client, which waits as Retry-After says; longer waits are the job queue's
 EXTRA = {"openai": "llm", "anthropic": "llm", "google": "llm-google", "bedrock": "llm-bedrock"}
@@ -65,41 +65,25 @@ class ProviderLLM:
 
     async def complete(self, request: Request) -> Completion:
         """See `LLM.complete`."""
-        if self._closed:
-            raise ClosedError("this language model is closed")
-        if self._model is None:
-            self._model = _model(*self._named, self._timeout)
         from pydantic_ai.direct import model_request
-        from pydantic_ai.exceptions import ModelAPIError, UnexpectedModelBehavior, UserError
-        from pydantic_ai.messages import ModelRequest
-        from pydantic_ai.settings import ModelSettings
 
-        settings = ModelSettings(
-            max_tokens=request.max_tokens,
-            request_timeout=self._timeout * (1 + RETRIES),
-            cache={"messages": False},
-        )
-        if not any(self._model.profile.get(flag) for flag in WITHOUT_TEMPERATURE):
-            settings["temperature"] = 0.0
+        model = self._opened()
+        settings = self._settings(model, request)
+        settings["request_timeout"] = self._timeout * (1 + RETRIES)
         if self._named[0] != "bedrock":  # AWS's client has a time limit and retries of its own
             settings["max_retries"], settings["timeout"] = RETRIES, self._timeout
         if carried := trace.headers():  # the endpoint may go on with the trace
             settings["extra_headers"] = carried
         try:
             response = await model_request(
-                self._model,
-                [ModelRequest.user_text_prompt(request.text, instructions=request.instructions)],
+                model,
+                self._messages(request),
                 model_settings=settings,
-                model_request_parameters=self._parameters(request),
+                model_request_parameters=self._parameters(model, request),
             )
-        except ModelAPIError as error:
+        except Exception as error:
             raise self._told(error) from error
-        except (UnexpectedModelBehavior, UserError) as error:  # a content filter, no choices, an unsupported setting
-            raise LLMRefusedError(f"{self.name}: {self._line(error)}") from error
-        except Exception as error:  # a provider's own client met an answer, or a setting, that it cannot take
-            what = f"{type(error).__name__}: {self._line(error)}"
-            raise LLMUnavailableError(f"{self.name} answered what its client cannot read: {what}") from error
-        return _completion(response)
+        return completion_of(response)
 
     async def close(self) -> None:
         """See `LLM.close`."""
@@ -110,12 +94,32 @@ class ProviderLLM:
         if close is not None and hasattr(client, "with_options"):  # the OpenAI and Anthropic clients hold connections
             await close()
 
-    def _parameters(self, request: Request) -> Any:
+    def _opened(self) -> Model[Any]:
+        """The library's model, made at the first call. Raises ClosedError, SettingsError, MissingExtraError."""
+        if self._closed:
+            raise ClosedError("this language model is closed")
+        if self._model is None:
+            self._model = _model(*self._named, self._timeout)
+        return self._model
+
+    def _settings(self, model: Model[Any], request: Request) -> ModelSettings:
+        from pydantic_ai.settings import ModelSettings
+
+        settings = ModelSettings(max_tokens=request.max_tokens, cache={"messages": False})
+        if not any(model.profile.get(flag) for flag in WITHOUT_TEMPERATURE):
+            settings["temperature"] = 0.0
+        return settings
+
+    def _messages(self, request: Request) -> list[ModelMessage]:
+        from pydantic_ai.messages import ModelRequest
+
+        return [ModelRequest.user_text_prompt(request.text, instructions=request.instructions)]
+
+    def _parameters(self, model: Model[Any], request: Request) -> ModelRequestParameters:
         from pydantic_ai.models import ModelRequestParameters
         from pydantic_ai.output import OutputObjectDefinition
 
-        assert self._model is not None
-        if not self._model.profile.get("supports_json_schema_output", False):
+        if not model.profile.get("supports_json_schema_output", False):
             return ModelRequestParameters()
         answer = OutputObjectDefinition(json_schema=dict(request.schema), name=request.name)
         return ModelRequestParameters(output_mode="native", output_object=answer, allow_text_output=True)
@@ -128,14 +132,21 @@ class ProviderLLM:
                 text = text.replace(secret, "[key]")
         return text[:200]
 
-    def _told(self, error: ModelAPIError) -> LLMRefusedError | LLMUnavailableError:
-        """A provider's error as one of ours: is it of use to try again?"""
+    def _told(self, error: Exception) -> LLMRefusedError | LLMUnavailableError:
+        """An error of the library as one of ours: is it of use to try again?"""
         from pydantic_ai import exceptions as kinds
 
         message = f"{self.name}: {type(error).__name__}: {self._line(error)}"
         if isinstance(error, (kinds.ModelRequestRejectedError, kinds.ModelQuotaExceededError)):
             return LLMRefusedError(message)
-        return LLMUnavailableError(message, retry_after=error.retry_after)
+        if isinstance(error, kinds.ModelAPIError):
+            return LLMUnavailableError(message, retry_after=error.retry_after)
+        if isinstance(error, (kinds.UnexpectedModelBehavior, kinds.UserError)):
+            # a content filter, no choices, an unsupported setting
+            return LLMRefusedError(f"{self.name}: {self._line(error)}")
+        # a provider's own client met an answer, or a setting, that it cannot take
+        what = f"{type(error).__name__}: {self._line(error)}"
+        return LLMUnavailableError(f"{self.name} answered what its client cannot read: {what}")
 
 
 def _key(provider: str) -> str | None:
@@ -177,7 +188,7 @@ def _model(provider: str, model: str, base_url: str | None, timeout: float) -> M
         raise MissingExtraError(f"the language model {provider}:{model}", EXTRA[provider]) from error
 
 
-def _completion(response: ModelResponse) -> Completion:
+def completion_of(response: ModelResponse) -> Completion:
     from pydantic_ai.messages import TextPart
 
     used = response.usage

@@ -31,8 +31,10 @@ def create_llm(
             raise SettingsError("llm_base_url goes with a provider, not with a local model")
         return _made(import_module("memstrata.llm.local").LocalLLM(model, profile=profile or "small", timeout=timeout))
     if provider in REMOTE and model:
+        batches = import_module("memstrata.llm.batches")
         home = import_module("memstrata.llm.providers")
-        return _made(home.ProviderLLM(provider, model, base_url=base_url, profile=profile or "full", timeout=timeout))
+        kind = batches.BatchProviderLLM if provider in batches.BATCHED else home.ProviderLLM
+        return _made(kind(provider, model, base_url=base_url, profile=profile or "full", timeout=timeout))
     known = ", ".join([*(f"{name}:MODEL" for name in REMOTE), f"{LOCAL}:PATH.gguf"])
     raise SettingsError(f"unknown language model {spec!r}; there are: {known}")
 

@@ -109,6 +109,10 @@ class Worker:
             self._until = until
             try:
                 while not self._is_over():
+                    if self.engine.settings.llm_batch_seconds is not None:
+                        from memstrata.distil.batching import ask_in_batches
+
+                        await ask_in_batches(self.engine, self.holder)
                     owners = await self._index_round(done, owner, progress)
                     if owners is not None and not await self._ordered_round(owners, done, progress):
                         break
