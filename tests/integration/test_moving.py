@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,10 +15,13 @@ from tests.conftest import Bench
 from typer.testing import CliRunner
 
 from memstrata.cli.app import app
-from memstrata.errors import InputError
+from memstrata.errors import InputError, LLMUnavailableError
+from memstrata.llm.fakes import ScriptedLLM
 from memstrata.moving.amem import read_amem
 from memstrata.moving.mem0 import read_mem0
 from memstrata.moving.memoryos import read_memoryos
+
+from .scripts import sensible
 
 MEM0 = [
     {
@@ -235,3 +239,61 @@ def test_the_command_tells_what_came_over_and_what_did_not(tmp_path: Path) -> No
     assert "admitted_superseding 1" in done.output
     assert "not taken: item 4: no text" in done.output
     assert "Moved(" not in done.output
+
+
+def test_statements_share_the_call_of_a_page(make_bench: Callable[..., Bench], tmp_path: Path) -> None:
+    """With a model as many as a page has turns are decided at once; what each is and has stays its own."""
+    said = [
+        "I live in Porto.",
+        "My sister Lena bakes bread in Alfama.",
+        "妹のミアはリスボンでパンを焼いています。",
+        "我妹妹小雨在里斯本烤面包。",
+        "I play the cello in an orchestra.",
+        "I live in Lyon now.",
+        "My sister Lena sells bread in Alfama.",
+    ]
+    items = [
+        {
+            "id": f"m{n}",
+            "memory": text,
+            "user_id": "ana",
+            "created_at": f"2024-03-{n + 1:02}T10:00:00Z",
+            "categories": [f"kind{n}"],
+            "metadata": {"n": n},
+        }
+        for n, text in enumerate(said)
+    ]
+    path = write(tmp_path / "mem0.json", items)
+    llm = ScriptedLLM(sensible)
+    bench = make_bench(llm=llm, policy="open")
+    moved = bench.memory.import_from("mem0", path)
+    assert sum(moved.statements.values()) == len(said)
+    assert [request.stage for request in llm.requests] == ["notes"] * 2
+    notes = {note.content: note for note in bench.notes(user_id="ana", all_states=True)}
+    for n, text in enumerate(said):
+        assert notes[text].metadata["source_id"] == f"m{n}"
+        assert f"kind{n}" in notes[text].tags
+        assert text in [turn.text for turn in notes[text].evidence]
+    assert notes["I live in Porto."].superseded_by == notes["I live in Lyon now."].id
+    assert not bench.memory.check()
+    calls = len(llm.requests)
+    again = bench.memory.import_from("mem0", path)
+    assert sum(again.statements.values()) in (0, len(said))
+    assert len(bench.notes(user_id="ana", all_states=True)) == len(said)
+    assert len(llm.requests) == calls
+
+
+def test_statements_wait_together_for_a_model_that_is_down(make_bench: Callable[..., Bench], tmp_path: Path) -> None:
+    down = [LLMUnavailableError("down")]
+    llm = ScriptedLLM(lambda request: down.pop() if down else sensible(request))
+    bench = make_bench(llm=llm, policy="open", job_backoff_seconds=1.0)
+    items = [
+        {"id": f"m{n}", "memory": text, "user_id": "ana", "created_at": "2024-03-01T10:00:00Z"}
+        for n, text in enumerate(["Lena bakes bread in Alfama.", "Lena sells bread in Alfama."])
+    ]
+    moved = bench.memory.import_from("mem0", write(tmp_path / "mem0.json", items))
+    assert dict(moved.statements) == {"deferred": 2}
+    assert bench.notes(user_id="ana") == []
+    bench.clock.advance(seconds=60)
+    assert bench.memory.flush()["remember"] == 1
+    assert len(bench.notes(user_id="ana")) == 2

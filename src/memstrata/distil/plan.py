@@ -23,6 +23,7 @@ class Occasion:
     page: int | None = None
     versions: Mapping[str, str | None] = field(default_factory=dict)
     metadata: Mapping[str, Any] = field(default_factory=dict)  # of the notes it makes
+    metadata_of: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)  # where turns have their own, by number
     accepted: str | None = None  # the decision that its user took back: its candidate is kept
 
 

@@ -179,7 +179,7 @@ def new_note(note_id: str, n: int, candidate: Candidate, cited: Sequence[Turn], 
         language=candidate.language,
         slot=candidate.slot,
         negated=candidate.negated,
-        metadata=occasion.metadata,
+        metadata=occasion.metadata_of.get(cited[0].no, occasion.metadata) if cited else occasion.metadata,
         decision=child_id("d", occasion.operation, n),
         evidence=tuple(evidence_of(turn) for turn in cited),
     )

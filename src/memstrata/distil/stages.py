@@ -290,16 +290,23 @@ async def _drafts_of(engine: Engine, scope: Scope, job: Job, page: PageTurns) ->
 
 
 async def run_remember(engine: Engine, work: Work, then: Then = nothing) -> Work | None:
-    """The one candidate of a `remember`, under the operation that stored its turn."""
+    """The candidate of a `remember`, or those of a batch, under the operation that stored the turns: one plan, and at
+    most one call of the model."""
     job = work.job
     key = (job.tenant, job.owner)
     no, operation = job.payload["turn"], job.payload["operation"]
-    turns = await engine.store.read(lambda db: turns_by_no(db, key, [no]))
-    if no not in turns:
+    numbers = range(no, job.payload.get("last", no) + 1)
+    turns = await engine.store.read(lambda db: turns_by_no(db, key, numbers))
+    if not turns:
         return await _skip(engine, job, then)
-    turn = turns[no]
-    candidate = whole(turn, kind=job.payload["kind"], tags=job.payload["tags"])
-    indexed = (await embed_documents(engine, [turn_document(turn)]))[0]
+    each = job.payload.get("each", [job.payload["tags"]])
+    candidates = [
+        whole(turns[n], kind=job.payload["kind"], tags=tags)
+        for n, tags in zip(numbers, each, strict=True)
+        if n in turns
+    ]
+    turn = next(iter(turns.values()))
+    indexed = await embed_documents(engine, [turn_document(each) for each in turns.values()])
     owner, now = scope_of_job(job), engine.now()
     scope = Scope(owner.tenant, owner.user, turn.agent, turn.session)
     occasion = Occasion(
@@ -309,7 +316,7 @@ async def run_remember(engine: Engine, work: Work, then: Then = nothing) -> Work
         agent=turn.agent,
         session=turn.session,
         versions=versions(engine),
-        metadata=turn.metadata,
+        metadata_of={no: each.metadata for no, each in turns.items()},
     )
     adviser = Adviser(engine, scope, operation, job)
 
@@ -318,7 +325,7 @@ async def run_remember(engine: Engine, work: Work, then: Then = nothing) -> Work
             return then(db)
         rec = engine.record(db, scope, "remember", operation=operation, now=now, resume=True)
         writer = writer_for(engine, db, scope, rec.counter)
-        writer.put(indexed.document, indexed.vectors)
+        writer.put_all([(item.document, item.vectors) for item in indexed])
         commit_plan(rec, plan, embedded, writer, engine.settings, notes_changed=notes_changed)
         stored = receipt_of(operation_row(db, scope, operation))
         counts = {**counts_of(plan), **adviser.counts}
@@ -326,7 +333,7 @@ async def run_remember(engine: Engine, work: Work, then: Then = nothing) -> Work
         _complete(engine, db, job)
         return then(db)
 
-    return await plan_and_commit(engine, scope, [candidate], {no: turn}, occasion, write, durable=True, adviser=adviser)
+    return await plan_and_commit(engine, scope, candidates, turns, occasion, write, durable=True, adviser=adviser)
 
 
 def versions(engine: Engine, author: Mapping[str, str] = MappingProxyType({})) -> dict[str, str | None]:

@@ -148,7 +148,37 @@ async def remember(
     )
     if receipt.repeated:
         return receipt
-    return await _decide_now(engine, scope, receipt, text)
+    return await _decide_now(engine, scope, receipt, [text])
+
+
+async def remember_all(
+    engine: Engine,
+    scope: Scope,
+    statements: Sequence[tuple[Message, Sequence[str]]],
+    *,
+    idempotency_key: str,
+    trust: Trust,
+) -> Receipt:
+    """Store statements that are parsed and redacted, each with its tags, and decide on all of them in one plan.
+
+    One operation, and at most one call of the model, as for the notes of a page.
+    """
+    accepted = [message for message, _ in statements]
+    each = [[engine.redactor.redact(tag.strip())[0] for tag in tags] for _, tags in statements]
+    receipt = await store_statement(
+        engine,
+        scope,
+        accepted,
+        kind=None,
+        tags=[],
+        each=each,
+        idempotency_key=idempotency_key,
+        digest=digest_of([accepted, scope.session, None, each]),
+        trust=trust,
+    )
+    if receipt.repeated:
+        return receipt
+    return await _decide_now(engine, scope, receipt, [message.text for message in accepted])
 
 
 async def store_statement(
@@ -161,8 +191,11 @@ async def store_statement(
     idempotency_key: str | None,
     digest: str,
     trust: Trust | None,
+    each: Sequence[Sequence[str]] | None = None,
 ) -> Receipt:
-    """The first transaction of a `remember`: its turn, and the job that decides on it."""
+    """The first transaction of a `remember`: its turn, and the job that decides on it. `each`: the tags of each of
+    several."""
+    several = {} if each is None else {"each": each}
     operation, now = engine.operation_id(), engine.now()
 
     def write(db: Db) -> Receipt:
@@ -172,7 +205,7 @@ async def store_statement(
             return earlier
         rec = engine.record(db, scope, "remember", operation=operation, now=now)
         outcomes, turns = append(rec, accepted, at=now, settings=engine.settings, trust=trust, tier="transcript")
-        span = {"first": turns[0].no, "last": turns[-1].no, "kind": kind, "tags": tags}
+        span = {"first": turns[0].no, "last": turns[-1].no, "kind": kind, "tags": tags, **several}
         newest = db.one(
             "SELECT newest_at FROM scopes WHERE tenant = ? AND owner = ? AND agent = ?", (*rec.key, rec.agent)
         )
@@ -184,6 +217,7 @@ async def store_statement(
                 "tags": tags,
                 "operation": operation,
                 "newest_at": newest["newest_at"] if newest else 0,
+                **({} if each is None else {**several, "last": turns[-1].no}),
             },
         )
         receipt = Receipt(operation, "remember", now, messages=tuple(outcomes))
@@ -193,7 +227,7 @@ async def store_statement(
     return await engine.store.write(write)
 
 
-async def _decide_now(engine: Engine, scope: Scope, receipt: Receipt, text: str) -> Receipt:
+async def _decide_now(engine: Engine, scope: Scope, receipt: Receipt, texts: Sequence[str]) -> Receipt:
     """Run the job of a `remember` in the caller; what cannot be decided now stays queued and is retried."""
     key = key_of(scope)
     job = await engine.store.read(lambda db: job_of_operation(db, key, receipt.operation))
@@ -207,7 +241,8 @@ async def _decide_now(engine: Engine, scope: Scope, receipt: Receipt, text: str)
             waiting = await engine.store.read(lambda db: job_of_operation(db, key, receipt.operation))
             if waiting is not None:
                 is_queued = waiting.attempts < engine.settings.job_attempts
-                return replace(receipt, candidates=(undecided(text, reason, is_queued=is_queued),), pending=1)
+                waits = tuple(undecided(text, reason, is_queued=is_queued) for text in texts)
+                return replace(receipt, candidates=waits, pending=len(waits))
     return await engine.store.read(lambda db: full_receipt(db, scope, receipt.operation))
 
 

@@ -80,11 +80,12 @@ def _deferred(db: Db, key: Key, first: int, last: int) -> Iterator[CandidateOutc
     for job in jobs:
         payload = orjson.loads(job["payload"])
         if job["kind"] == "remember":
-            row = db.one(
-                "SELECT text FROM turns WHERE tenant = ? AND owner = ? AND no = ? AND no BETWEEN ? AND ?",
-                (*key, payload["turn"], first, last),
+            rows = db.all(
+                "SELECT text FROM turns WHERE tenant = ? AND owner = ? AND no BETWEEN ? AND ? AND no BETWEEN ? AND ?"
+                " ORDER BY no",
+                (*key, payload["turn"], payload.get("last", payload["turn"]), first, last),
             )
-            contents = [] if row is None else [row["text"]]
+            contents = [row["text"] for row in rows]
         else:
             row = db.one("SELECT drafts FROM pages WHERE tenant = ? AND owner = ? AND no = ?", (*key, payload["page"]))
             drafts = orjson.loads(row["drafts"] or "[]") if row is not None else []

@@ -58,7 +58,7 @@ def _waiting_turns(jobs: Sequence[Row]) -> set[int]:
         if job["kind"] == "index":
             waiting.update(range(payload["first"], payload["last"] + 1))
         elif job["kind"] == "remember":
-            waiting.add(payload["turn"])
+            waiting.update(range(payload["turn"], payload.get("last", payload["turn"]) + 1))
     return waiting
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 import orjson
 
@@ -93,8 +94,13 @@ def _forget_tags(rec: Recorder, no: int) -> None:
     if row is not None:
         rec.db.run(
             "UPDATE operations SET payload = ? WHERE tenant = ? AND owner = ? AND id = ?",
-            (dump({**orjson.loads(row["payload"]), "tags": []}), *rec.key, row["id"]),
+            (dump(_without_tags(orjson.loads(row["payload"]))), *rec.key, row["id"]),
         )
+
+
+def _without_tags(payload: dict[str, Any]) -> dict[str, Any]:
+    each: dict[str, Any] = {"each": [[] for _ in payload["each"]]} if "each" in payload else {}
+    return {**payload, "tags": [], **each}
 
 
 def _forget_folds(rec: Recorder, no: int) -> None:

@@ -171,6 +171,7 @@ class _Replay:
             messages,
             kind=payload["kind"],
             tags=payload["tags"],
+            each=payload.get("each"),
             idempotency_key=row["idempotency_key"],
             digest=row["digest"],
             trust=_trust_of(turns),

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 
 from memstrata.engine import Engine
 from memstrata.errors import ConflictError, InputError, TimeError
-from memstrata.intake.add import add, close_session, remember
+from memstrata.intake.add import accept, add, close_session, remember, remember_all
 from memstrata.intake.scope import scope_of
 from memstrata.intake.times import parse_time
 from memstrata.ledger.reindex import report
@@ -23,7 +23,7 @@ from memstrata.moving.amem import read_amem
 from memstrata.moving.found import Found, Place, Said, Statement, Unread
 from memstrata.moving.mem0 import read_mem0
 from memstrata.moving.memoryos import read_memoryos
-from memstrata.types import Progress, Scope
+from memstrata.types import Message, Progress, Scope
 
 System = Literal["mem0", "a-mem", "memoryos"]
 READERS: Final[Mapping[str, Callable[[Path], Found]]] = MappingProxyType(
@@ -148,6 +148,8 @@ class _Mover:
                 continue
             ordered.append((at.timestamp() if at is not None else float("inf"), each))
         ordered.sort(key=lambda pair: pair[0])
+        if self.engine.llm is not None:
+            return await self._in_batches([each for _, each in ordered], total, progress)
         for n, (_, each) in enumerate(ordered, 1):
             try:
                 receipt = await remember(
@@ -166,6 +168,44 @@ class _Mover:
             counts.update(candidate.outcome for candidate in receipt.candidates)
             report(progress, "items", total - len(ordered) + n, total)
         return counts
+
+    async def _in_batches(self, ordered: Sequence[Statement], total: int, progress: Progress | None) -> Counter[str]:
+        """With a model: as many statements at once as a page has turns, so that they share its call."""
+        counts: Counter[str] = Counter()
+        done = total - len(ordered)
+        for place, group in groupby(ordered, key=lambda each: each.place):
+            members = list(group)
+            for start in range(0, len(members), self.engine.settings.page_size):
+                part = members[start : start + self.engine.settings.page_size]
+                done += len(part)
+                taken = [(each, message) for each in part if (message := self._accepted(each)) is not None]
+                if not taken:
+                    continue
+                key = hashlib.blake2b("".join(self._key(each) for each, _ in taken).encode(), digest_size=16)
+                try:
+                    receipt = await remember_all(
+                        self.engine,
+                        self._scope(place),
+                        [(message, each.tags) for each, message in taken],
+                        idempotency_key=f"moved/{self.system}/{key.hexdigest()}",
+                        trust="import",
+                    )
+                except InputError as error:
+                    self.unread.extend(Unread(f"{self.system} {each.id}", str(error)) for each, _ in taken)
+                    continue
+                counts.update(candidate.outcome for candidate in receipt.candidates)
+                report(progress, "items", done, total)
+        return counts
+
+    def _accepted(self, each: Statement) -> Message | None:
+        """A statement as a message that is checked and redacted; None, and told, where it cannot be taken."""
+        metadata = {**each.metadata, "moved_from": self.system, "source_id": each.id}
+        try:
+            (message,) = accept(self.engine, {"role": "user", "content": each.text}, self._at(each.at), metadata)
+        except InputError as error:
+            self.unread.append(Unread(f"{self.system} {each.id}", str(error)))
+            return None
+        return message
 
     def _key(self, each: Statement) -> str:
         """The same for the same statement, so that a move that was cut can be repeated."""
