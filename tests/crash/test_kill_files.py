@@ -22,6 +22,7 @@ from memstrata.store.backup import read_backup
 
 CHILD = Path(__file__).with_name("child_files.py")
 ROUNDS = 30
+COPIES = 6  # that are killed until they end
 MODES = ("backup", "restore")
 
 
@@ -136,10 +137,32 @@ def test_a_copy_that_is_killed_again_and_again_ends_as_if_it_had_not_been(
             memory.recall("Miso", user_id="ana")
     whole = copying(folder, target)
     assert whole.returncode == 0, whole.stderr.decode()
+    check_copy(folder / "memory.db", target)
+
+
+def check_copy(source: Path, target: str) -> None:
+    """Both are sound, and tell the same."""
     exports = []
-    for address in (str(folder / "memory.db"), target):
+    for address in (str(source), target):
         with Memory(address, **SETTINGS, worker=False) as memory:
             assert memory.check() == ()
             memory.export(exported := io.BytesIO())
             exports.append(exported.getvalue())
     assert exports[0] == exports[1]
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("kind", ["file", "postgres"])
+def test_many_kills_of_a_copy(prepared: Path, tmp_path: Path, kind: str) -> None:
+    rng, kills = random.Random(kind), 0
+    for turn in range(COPIES):
+        folder = shutil.copytree(prepared, tmp_path / str(turn))
+        target = str(folder / "copy.db") if kind == "file" else servers.address_for(folder)
+        far = 0
+        while (ran := copying(folder, target, far := far + rng.randint(1, 40))).returncode == -signal.SIGKILL:
+            kills += 1
+        # Killed after its last step it was whole: a memory, over which nothing is copied.
+        assert ran.returncode == 0 or b"holds a memory" in ran.stderr, ran.stderr.decode()
+        check_copy(folder / "memory.db", target)
+    assert kills
+    print(f"\ncopy to {kind:<9} rounds {COPIES}  kills {kills}  differences 0", end="")

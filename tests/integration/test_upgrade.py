@@ -168,21 +168,39 @@ def run_killed(path: Path, statement: int) -> int:
     return int(ran.stdout) if ran.returncode == 0 else ran.returncode
 
 
-def test_a_kill_in_mid_migration_leaves_the_old_schema_or_the_new_one(tmp_path: Path, next_schema: None) -> None:
+def whole_migration(tmp_path: Path) -> int:
+    """How many statements a migration runs."""
     folder = tmp_path / "whole"
     folder.mkdir()
-    statements = run_killed(released(folder, SCHEMA_VERSION), 10**6)
+    return run_killed(released(folder, SCHEMA_VERSION), 10**6)
+
+
+def killed_at(tmp_path: Path, statement: int) -> None:
+    """A migration killed at this statement leaves the old schema or the new one, and the next opening ends it."""
+    folder = tmp_path / str(statement)
+    folder.mkdir()
+    path = released(folder, SCHEMA_VERSION)
+    before = shape(path)
+    assert run_killed(path, statement) == -signal.SIGKILL
+    if version_of(path) == SCHEMA_VERSION:
+        assert shape(path) == before
+    with open_at(path) as memory:
+        assert memory.check() == ()
+        assert memory.stats(user_id="ana")["turns"] == 15
+    assert version_of(path) == NEXT
+    assert read_backup(folder / f"memory.db.schema{SCHEMA_VERSION}.backup").schema == SCHEMA_VERSION
+
+
+def test_a_kill_in_mid_migration_leaves_the_old_schema_or_the_new_one(tmp_path: Path, next_schema: None) -> None:
+    statements = whole_migration(tmp_path)
     assert statements > 20
-    before = shape(released(tmp_path, SCHEMA_VERSION))
     for statement in sorted({1, statements // 3, statements - 12, *range(statements - 7, statements + 1)}):
-        folder = tmp_path / str(statement)
-        folder.mkdir()
-        path = released(folder, SCHEMA_VERSION)
-        assert run_killed(path, statement) == -signal.SIGKILL
-        if version_of(path) == SCHEMA_VERSION:
-            assert shape(path) == before
-        with open_at(path) as memory:
-            assert memory.check() == ()
-            assert memory.stats(user_id="ana")["turns"] == 15
-        assert version_of(path) == NEXT
-        assert read_backup(folder / f"memory.db.schema{SCHEMA_VERSION}.backup").schema == SCHEMA_VERSION
+        killed_at(tmp_path, statement)
+
+
+@pytest.mark.soak
+def test_kills_at_every_statement_of_a_migration(tmp_path: Path, next_schema: None) -> None:
+    statements = whole_migration(tmp_path)
+    for statement in range(1, statements + 1):
+        killed_at(tmp_path, statement)
+    print(f"\nmigration  kills {statements}  half schemas 0", end="")
