@@ -10,6 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from memstrata.errors import InputError, LLMUnavailableError, LLMUnreadableError, SettingsError
+from memstrata.llm import Request
+from memstrata.llm.base import Completion, Usage
 from memstrata.llm.fakes import ScriptedLLM
 
 from .scripts import at_stage, sensible
@@ -105,9 +107,48 @@ def test_costs_by_stage_session_user_and_day(make_bench: Make) -> None:
     assert bench.memory.cost(user_id="someone").total.calls == 0
     stats = bench.memory.stats()["llm"]
     assert (stats["model"], stats["calls"], stats["calls_a_turn"]) == ("fake:scripted", 5, pytest.approx(0.5))
+    assert {name: line["calls"] for name, line in stats["stages"].items()} == {"ask": 1, "notes": 2, "page": 2}
+    assert sum(line["input_tokens"] for line in stats["stages"].values()) == costs.total.input_tokens
     for wrong in ("stage", [], ["owner"]):
         with pytest.raises(InputError, match="told apart"):
             bench.memory.cost(by=wrong)
+
+
+def test_every_call_of_a_session_is_its_own_cost(make_bench: Make) -> None:
+    """Cached tokens too; an answer's rewritten query belongs to who asked."""
+
+    def script(request: Any) -> Completion:
+        text = json.dumps({"words": ["bread"]}) if request.stage == "rewrite" else sensible(request)
+        return Completion(text, Usage(100, 10, 40, 0.5))
+
+    bench = make_bench(llm=Counted(script), rewrite=True)
+    tell(bench, TOLD, "one")
+    bench.memory.recall("Who bakes bread?", user_id="mara", session_id="now", touch=False)
+    bench.memory.context("Who bakes bread?", user_id="mara", session_id="now", touch=False)
+    bench.memory.ask("Who bakes bread?", user_id="mara", session_id="now", touch=False)
+    lines = {line.group: line for line in bench.memory.cost(by=["session", "stage"]).lines}
+    assert {group: line.calls for group, line in lines.items()} == {
+        ("now", "ask"): 1,
+        ("now", "rewrite"): 3,
+        ("", "rewrite"): 1,  # of the recall by which the test lets the page cool
+        ("one", "notes"): 1,
+        ("one", "page"): 1,
+    }
+    rewrite = lines["now", "rewrite"]
+    assert (rewrite.input_tokens, rewrite.output_tokens, rewrite.cached_tokens, rewrite.money) == (300, 30, 120, 1.5)
+    [receipt] = [json.loads(row["receipt"]) for row in bench.rows("SELECT receipt FROM operations WHERE verb = 'page'")]
+    assert (receipt["counts"]["llm_input_tokens"], receipt["counts"]["llm_cached_tokens"]) == (100, 40)
+
+
+class Counted(ScriptedLLM):
+    """A model whose script tells the usage, too."""
+
+    def __init__(self, script: Callable[[Request], Completion]) -> None:
+        super().__init__([])
+        self._completion = script
+
+    async def complete(self, request: Request) -> Completion:
+        return self._completion(request)
 
 
 def test_erasing_takes_the_calls_along(make_bench: Make) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from memstrata.engine import Engine
 from memstrata.journal.jobs import retry_failed
-from memstrata.ledger.cost import read_costs
+from memstrata.ledger.cost import CostLine, read_costs
 from memstrata.llm.budget import WARN_AT, budget_used
 from memstrata.store.base import Db
 from memstrata.store.rows import from_us
@@ -185,7 +185,12 @@ def _llm(db: Db, part: _Part, engine: Engine) -> dict[str, Any]:
         "money": costs.total.money,
         "calls_a_turn": costs.calls_a_turn,
         "tokens_a_turn": costs.tokens_a_turn,
+        "stages": {line.group[0]: _told(line) for line in costs.lines},
     }
+
+
+def _told(line: CostLine) -> dict[str, Any]:
+    return {name: value for name, value in asdict(line).items() if name != "group"}
 
 
 def _budget_advice(db: Db, part: _Part, engine: Engine) -> list[str]:

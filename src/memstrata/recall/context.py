@@ -80,7 +80,7 @@ async def make_context(
         # The last turns are shown, but those the budget leaves out must be found: so none is excluded beforehand.
         asking = scope if strategy == "retrieval" else replace(scope, session=None)
         ask = make_ask(engine, query, k=k, now=asked_at, tz=tz)
-        hits = (await find(engine, asking, replace(ask, k=k + len(material.turns)))).hits
+        hits = (await find(engine, asking, replace(ask, k=k + len(material.turns)), caller=scope)).hits
     frame = Frame(context_id(scope, query, strategy, asked_at), asked_at)
     filling = _Filling(frame, max_tokens, k, material, hits)
     context = filling.pack(strategy)

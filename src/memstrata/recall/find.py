@@ -12,13 +12,16 @@ from memstrata.recall.rerank import reranked
 from memstrata.types import Recall, Scope
 
 
-async def find(engine: Engine, scope: Scope, ask: Ask) -> Found:
-    """The hits of one page, and what they touch. Models are asked only where they are set; none is needed."""
+async def find(engine: Engine, scope: Scope, ask: Ask, *, caller: Scope | None = None) -> Found:
+    """The hits of one page, and what they touch. Models are asked only where they are set; none is needed.
+
+    `caller` is whose call it is, where that is another session than the one left out of the search: it pays.
+    """
     without: tuple[str, ...] = ()
     if engine.settings.rewrite and engine.llm is not None:
         from memstrata.recall.rewrite import rewritten
 
-        ask, without = await rewritten(engine, scope, ask)
+        ask, without = await rewritten(engine, caller or scope, ask)
     if engine.reranker is None or ask.offset >= engine.settings.reranked:
         return replace(await look(engine, scope, ask), without=without)
     found = await reranked(engine.reranker, partial(look, engine, scope), ask, engine.settings.reranked)
