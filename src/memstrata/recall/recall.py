@@ -25,6 +25,7 @@ from memstrata.tiers.weight import weight_at
 from memstrata.trace import span
 from memstrata.types import Evidence, Hit, Leg, Note, Scope
 
+FEW_ROWS = 4096  # of an owner in memory: looking takes few milliseconds, no more than to wait for another thread's turn
 MAX_EVIDENCE = 20  # turns that a hit brings along; of more, the first and the last half of so many
 
 AROUND: Mapping[str, str] = {
@@ -82,7 +83,7 @@ async def look(engine: Engine, scope: Scope, ask: Ask) -> Found:
             return _collect(db, index, scope, ask, ranking, clock)
 
     with span("memstrata.search"):
-        found = await engine.store.read(read)
+        found = await engine.store.read(read, brief=index.changed >= 0 and index.rows < FEW_ROWS)
     await engine.keep(index)
     return found
 
