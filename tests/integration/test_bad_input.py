@@ -149,11 +149,9 @@ def test_one_bad_message_among_good_ones_stores_none_and_names_its_place(
     assert told in text or isinstance(messages, (str, bytes))
 
 
-@pytest.mark.parametrize("text", ["", "  ", b"bytes", 7, None, ["a"], "a\x00b", "\ud800", "x" * HUGE])
+@pytest.mark.parametrize("text", ["", "  ", b"bytes", 7, None, ["a", 7], "a\x00b", "\ud800", "x" * HUGE])
 def test_a_statement_that_cannot_be_taken(bench: Bench, text: Any) -> None:
     for call in (bench.memory.remember, bench.memory.preview):
-        if call is bench.memory.preview and text == ["a"]:
-            continue
         bench.refuses(lambda call=call: call(text, **ANA), MessageError)  # type: ignore[misc]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from memstrata.distil.plan import Occasion
 from memstrata.distil.stages import Work, embed_candidates, make_plan_on_snapshot, run_remember, versions
 from memstrata.engine import Engine
-from memstrata.errors import InputError, MessageError, StoreError
+from memstrata.errors import InputError, LimitError, MessageError, StoreError
 from memstrata.extract.candidates import draft
 from memstrata.intake.append import TRUST, append
 from memstrata.intake.arguments import kind_of, trust_of, words
@@ -114,7 +114,7 @@ async def store_messages(
 async def remember(
     engine: Engine,
     scope: Scope,
-    text: str,
+    text: str | Sequence[str],
     *,
     at: datetime | str | None = None,
     kind: Kind | None = None,
@@ -124,16 +124,14 @@ async def remember(
     idempotency_key: str | None = None,
     trust: Trust | None = None,
 ) -> Receipt:
-    """Store a statement as a turn outside the hot window, and decide on it now. See `AsyncMemory.remember`."""
+    """Store statements as turns outside the hot window, and decide on them now. See `AsyncMemory.remember`."""
     check_key(idempotency_key)
-    if not isinstance(text, str):
-        raise MessageError(f"remember takes a text, not {type(text).__name__}; use add for messages")
+    texts = _statements(text, engine.settings.page_size)
     kind = None if kind is None else kind_of(kind)
     tags, trust = words(tags, "tags"), trust_of(trust)
-    message: dict[str, Any] = {"role": "user", "content": text}
-    if speaker is not None:
-        message["name"] = speaker
-    accepted = accept(engine, message, at, metadata)
+    named = {} if speaker is None else {"name": speaker}
+    messages = [{"role": "user", "content": each, **named} for each in texts]
+    accepted = accept(engine, messages[0] if len(messages) == 1 else messages, at, metadata)
     clean_tags = [engine.redactor.redact(tag.strip())[0] for tag in tags]
     digest = digest_of([accepted, scope.session, kind, clean_tags])
     receipt = await store_statement(
@@ -145,10 +143,23 @@ async def remember(
         idempotency_key=idempotency_key,
         digest=digest,
         trust=trust,
+        each=None if len(texts) == 1 else [clean_tags] * len(texts),
     )
     if receipt.repeated:
         return receipt
-    return await _decide_now(engine, scope, receipt, [text])
+    return await _decide_now(engine, scope, receipt, [message.text for message in accepted])
+
+
+def _statements(text: object, most: int) -> Sequence[str]:
+    """The statements of one call: a text or a few. Raises MessageError, LimitError."""
+    given: Sequence[object] = text if isinstance(text, list | tuple) else [text]
+    texts = [each for each in given if isinstance(each, str)]
+    if not given or len(texts) < len(given):
+        shown = type(next((each for each in given if not isinstance(each, str)), text)).__name__
+        raise MessageError(f"remember takes a text or a list of texts, not {shown}; use add for messages")
+    if len(texts) > most:
+        raise LimitError(f"{len(texts)} statements at once, at most {most} are decided together: make several calls")
+    return texts
 
 
 async def remember_all(

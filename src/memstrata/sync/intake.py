@@ -58,7 +58,7 @@ class SyncIn(MemoryThread):
 
     def remember(
         self,
-        text: str,
+        text: str | Sequence[str],
         *,
         user_id: str | None = None,
         agent_id: str | None = None,
@@ -71,10 +71,11 @@ class SyncIn(MemoryThread):
         idempotency_key: str | None = None,
         trust: Trust | None = None,
     ) -> Receipt:
-        """Put one statement through the gate now.
+        """Put one statement through the gate now, or a list of them, at most as many as a page has turns.
 
-        The text becomes a turn outside the hot window, as its own evidence. The receipt has one candidate with its
-        outcome: admitted, admitted_superseding, superseded_on_arrival, duplicate, rejected, deferred or failed.
+        Each text becomes a turn outside the hot window, as its own evidence. The receipt has a candidate for each with
+        its outcome: admitted, admitted_superseding, superseded_on_arrival, duplicate, rejected, deferred or failed. A
+        list is one operation: all of it is stored or nothing, and its statements share one call of a language model.
         """
         return self._run(
             self._async.remember(
