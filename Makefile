@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 # What a memory does, once more with every store in a PostgreSQL server.
-ON_POSTGRES := tests/unit/notes $(addprefix tests/integration/test_,notes.py note_verbs.py undo.py decisions.py concurrency.py erase.py worker_command.py)
+ON_POSTGRES := tests/unit/notes $(addprefix tests/integration/test_,notes.py note_verbs.py undo.py decisions.py erase.py worker_command.py)
 
 .PHONY: setup demo test lint types soak bench docs clean
 
@@ -32,6 +32,7 @@ test: lint types
 
 soak: setup
 	$(BIN)/pytest -m soak -s
+	TEST_STORE=postgres $(BIN)/pytest tests/integration/test_concurrency.py
 
 bench: setup
 	$(BIN)/memstrata bench

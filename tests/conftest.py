@@ -6,6 +6,7 @@ import json
 import os
 import sqlite3
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -15,12 +16,15 @@ from typing import Any
 
 import pytest
 from tests import servers
+from tests.servers import SCRATCH
 
 from memstrata import Memory, Note, Receipt, SetClock
 from memstrata.face import base
 from memstrata.store.opening import open_store
 from memstrata.store.postgres import PostgresStore, split_address
 from memstrata.store.postgres_link import PostgresDb, connect
+
+os.environ["TMPDIR"] = tempfile.tempdir = SCRATCH  # of this process, and of those that tests start
 
 NOW = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
 SOON_COOL = {"alpha": 0.5, "beta": 0.55}  # a page is due one tick after it was made

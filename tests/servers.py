@@ -21,6 +21,21 @@ import pytest
 import redis
 
 USER = "embedded_postgres"  # the server refuses to run as root
+ROOM = 2 * 2**30  # bytes that the tests' files may need, many times over
+
+
+def _scratch() -> str:
+    """Where tests put their files: in memory where there is room, since they lose processes and never the machine, and
+    thousands of waits for a slow disk would say nothing more. The path is short, as that of a socket must be."""
+    memory = Path("/dev/shm")
+    if memory.is_dir() and os.access(memory, os.W_OK | os.X_OK):
+        free = os.statvfs(memory)
+        if free.f_bavail * free.f_frsize >= ROOM:
+            return str(memory)
+    return "/tmp"
+
+
+SCRATCH = _scratch()
 
 
 def _package() -> SimpleNamespace:
@@ -45,7 +60,7 @@ class PostgresServer:
     def __init__(self, of: PostgresServer | None = None) -> None:
         package = _package()
         self.bin = package.bin
-        self.folder = Path(tempfile.mkdtemp(prefix="mpg-", dir="/tmp"))  # a socket's path must be short
+        self.folder = Path(tempfile.mkdtemp(prefix="mpg-", dir=SCRATCH))  # a socket's path must be short
         self._as: dict[str, int | str] = {}
         self._killed = False
         if os.geteuid() == 0:

@@ -146,7 +146,7 @@ def test_a_database_of_another_encoding_is_refused(address: str) -> None:
     "change, error",
     [
         (("/postgres?", "/no_such_database?"), StoreError),
-        (("host=/tmp", "host=/tmp/nowhere"), StoreUnreachableError),
+        ((f"host={servers.SCRATCH}", f"host={servers.SCRATCH}/nowhere"), StoreUnreachableError),
         (("memory@", "memory:s3cret@"), None),
     ],
 )

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.conftest import NOW, SOON_COOL
-from tests.servers import RedisServer
+from tests.servers import SCRATCH, RedisServer
 
 from memstrata import Context, Memory, SetClock
 from memstrata.errors import MissingExtraError, SettingsError
@@ -28,7 +28,7 @@ ANA: dict[str, Any] = {"user_id": "ana", "session_id": "s"}
 
 @pytest.fixture
 def redis() -> Iterator[RedisServer]:
-    with tempfile.TemporaryDirectory(prefix="mrd-", dir="/tmp") as folder:  # a socket's path must be short
+    with tempfile.TemporaryDirectory(prefix="mrd-", dir=SCRATCH) as folder:  # a socket's path must be short
         server = RedisServer(Path(folder))
         server.start()
         yield server
