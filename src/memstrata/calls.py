@@ -252,12 +252,15 @@ def _read(engine: Engine, completion: Completion, stage: str, llm: Guard) -> Ans
 
 
 def _counts(row: Row | Mapping[str, Any], answer: Answer[Any]) -> dict[str, int]:
-    """What a receipt says of a call."""
+    """What a receipt says of a call. Money is in millionths of a US dollar, and left out where no price is known."""
+    money = {} if row["cost"] is None else {"llm_microdollars": round(1e6 * row["cost"])}
     return {
         "llm_calls": 1,
         "llm_input_tokens": row["input_tokens"],
         "llm_output_tokens": row["output_tokens"],
         "llm_cached_tokens": row["cached_tokens"],
+        "llm_milliseconds": round(1e3 * row["seconds"]),
+        **money,
         **{f"llm_dropped_{why}": count for why, count in answer.dropped.items()},
     }
 

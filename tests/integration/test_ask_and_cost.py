@@ -138,6 +138,9 @@ def test_every_call_of_a_session_is_its_own_cost(make_bench: Make) -> None:
     assert (rewrite.input_tokens, rewrite.output_tokens, rewrite.cached_tokens, rewrite.money) == (300, 30, 120, 1.5)
     [receipt] = [json.loads(row["receipt"]) for row in bench.rows("SELECT receipt FROM operations WHERE verb = 'page'")]
     assert (receipt["counts"]["llm_input_tokens"], receipt["counts"]["llm_cached_tokens"]) == (100, 40)
+    assert receipt["counts"]["llm_microdollars"] == 500_000
+    [seconds] = [call["seconds"] for call in bench.rows("SELECT seconds FROM calls WHERE stage = 'page'")]
+    assert receipt["counts"]["llm_milliseconds"] == round(1000 * seconds)
 
 
 class Counted(ScriptedLLM):
