@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from memstrata.index.columns import NEVER, UNSET
 from memstrata.index.files import IndexFiles, last_operation
 from memstrata.index.parts import OwnerParts
+from memstrata.index.postings import Postings
 from memstrata.index.turns import TurnOrder, order_turns
 from memstrata.index.vectors import dots
 from memstrata.store.base import Db, Row
@@ -41,6 +42,11 @@ class OwnerIndex(OwnerParts):
         units = self._unit_of_ref[kind]
         return (units.item(ref) or None) if 0 <= ref < len(units) else None
 
+    def units(self, kind: int, refs: Ints) -> Ints:
+        """The units with some numbers, which are at least 0; 0 for those that are not there."""
+        units = self._unit_of_ref[kind]
+        return np.where(refs < len(units), units[np.minimum(refs, len(units) - 1)], 0)
+
     def note_id(self, unit: int) -> str:
         return self._id_of_unit[unit]
 
@@ -63,17 +69,14 @@ class OwnerIndex(OwnerParts):
         if since is not None:
             return since
         notes, turns = self._kept_pairs
-        start, end = np.searchsorted(notes, (unit, unit + 1))
-        return tuple(turns[start:end].tolist())
+        return tuple(turns[notes.searchsorted(unit) : notes.searchsorted(unit + 1)].tolist())
 
     def successors(self) -> tuple[Ints, Ints]:
         """Parallel arrays (superseded note, the note that took its place), both as units, by the first."""
         if self._successors is None:
-            pairs = sorted(
-                (unit, successor)
-                for unit, note_id in self._successor.items()
-                if (successor := self._unit_of_id.get(note_id)) is not None
-            )
+            wanted = set(self._successor.values())
+            unit_of = {note_id: unit for unit, note_id in self._id_of_unit.items() if note_id in wanted}
+            pairs = sorted((unit, unit_of[note_id]) for unit, note_id in self._successor.items() if note_id in unit_of)
             both = np.array(pairs, dtype=np.int64).reshape(-1, 2)
             self._successors = (both[:, 0], both[:, 1])
         return self._successors
@@ -158,6 +161,8 @@ class OwnerIndex(OwnerParts):
         if (self.count, self.turns) != size:
             self._order = None  # an access of a note leaves it as it is
         self._load_vectors(db, units)
+        if not size[0]:
+            self._settle()
         self.changed = changed
         if self._files is not None:
             self.last = last_operation(db, self)
@@ -262,7 +267,7 @@ class OwnerIndex(OwnerParts):
         )
         for row in rows:
             unit = row["unit"]
-            self._unit_of_id[row["id"]], self._id_of_unit[unit] = unit, row["id"]
+            self._id_of_unit[unit] = row["id"]
             if row["superseded_by"] is None:
                 self._successor.pop(unit, None)
             else:
@@ -304,11 +309,26 @@ class OwnerIndex(OwnerParts):
         if not rows:
             return
         self._unkept += len(rows)
-        self.chunks.reserve(len(rows))
-        at = np.array([self._place(row["unit"], row["chunk"], row["terms"]) for row in rows], dtype=np.int64)
+        if self.rows:
+            self.chunks.reserve(len(rows))
+            at = np.array([self._place(row["unit"], row["chunk"], row["terms"]) for row in rows], dtype=np.int64)
+        else:
+            at = self._lay_out(rows)
         vectors = np.frombuffer(b"".join([row["vector"] for row in rows]), dtype="<f4").reshape(len(rows), -1)
         units = np.array([row["unit"] for row in rows], dtype=np.int64)
         self.chunks.put(at, vectors, units, np.array([row["flags"] for row in rows], dtype=np.int8))
+
+    def _lay_out(self, rows: Sequence[Row]) -> Ints:
+        """The places of the first rows there are: one after another."""
+        at = self.chunks.add(len(rows)) + np.arange(len(rows))
+        for place, row in enumerate(rows):
+            unit = row["unit"]
+            if row["chunk"] == 0:
+                self._first_row[unit] = place
+            else:
+                self._more_rows.setdefault(unit, [self._first_row.item(unit)]).append(place)
+        self._postings = Postings.of_rows([row["terms"] for row in rows])
+        return at
 
     def _place(self, unit: int, chunk: int, terms: str) -> int:
         """The row of a chunk: a new one, or that of the first chunk that the unit had before."""

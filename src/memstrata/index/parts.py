@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import zlib
 from collections.abc import Mapping
@@ -52,7 +53,6 @@ class OwnerParts:
         self._pairs: tuple[Ints, Ints] | None = None
         self._successors: tuple[Ints, Ints] | None = None
         self._successor: dict[int, str] = {}
-        self._unit_of_id: dict[str, int] = {}
         self._id_of_unit: dict[int, str] = {}
 
     @property
@@ -83,6 +83,13 @@ class OwnerParts:
             self._pairs = (notes, turns)
         return self._pairs
 
+    def _settle(self) -> None:
+        """Keep what notes stand on in arrays, which take a tenth of the memory; what comes then is kept beside."""
+        notes, turns = self.evidence_pairs()
+        order = np.argsort(notes, kind="stable")
+        self._kept_pairs = self._pairs = (notes[order], turns[order])
+        self._standing = {}
+
     @property
     def is_to_keep(self) -> bool:
         """Whether so much came since it was kept that to keep it again costs little beside."""
@@ -94,8 +101,7 @@ class OwnerParts:
 
     def parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """All there is to keep: what goes into text, and arrays. See `restore`."""
-        notes, turns = self.evidence_pairs()
-        order = np.lexsort((np.arange(len(notes)), notes))
+        self._settle()
         more = [(unit, row) for unit, rows in self._more_rows.items() for row in rows]
         terms, starts, rows = self._postings.merged()
         said = {
@@ -103,8 +109,8 @@ class OwnerParts:
             "codes": [[text for text, _ in codes.items()] for codes in (self.agents, self.sessions, self.speakers)],
             "ids": list(self._id_of_unit.values()),
             "successors": [list(self._successor), list(self._successor.values())],
-            "terms": terms,
-            "sizes": [len(notes), len(more), len(self._id_of_unit), len(starts), len(rows)],
+            "terms": " ".join(terms),
+            "sizes": [len(self._kept_pairs[0]), len(more), len(self._id_of_unit), len(starts), len(rows)],
         }
         return said, {
             **{f"unit.{name}": array for name, array in self.meta.arrays().items()},
@@ -112,7 +118,7 @@ class OwnerParts:
             **{f"ref.{kind}": units for kind, units in self._unit_of_ref.items()},
             "first_row": self._first_row[: self.count + 1],
             "more_rows": np.array(more, dtype=np.int64).reshape(-1, 2),
-            "evidence": np.stack([notes[order], turns[order]], axis=1),
+            "evidence": np.stack(self._kept_pairs, axis=1),
             "note_units": np.fromiter(self._id_of_unit, dtype=np.int64),
             "term_starts": starts,
             "term_rows": rows,
@@ -130,7 +136,7 @@ class OwnerParts:
         order = np.lexsort((np.arange(chunks.count), chunks.units))
         order = order[chunks.units[order] > 0]
         terms, starts, rows = self._postings.merged()
-        marks = np.array([zlib.crc32(term.encode()) for term in terms.split()], dtype=np.int64)
+        marks = np.array([zlib.crc32(term.encode()) for term in terms], dtype=np.int64)
         of_row = np.zeros(chunks.count, dtype=np.int64)
         np.add.at(of_row, rows, np.repeat(marks, np.diff(starts)))
         pairs = np.stack(self.evidence_pairs(), axis=1)
@@ -163,7 +169,8 @@ class OwnerParts:
             self._more_rows.setdefault(unit, []).append(row)
         pairs = arrays["evidence"][:evidence]
         self._kept_pairs = (np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1]))
-        self._postings = Postings(said["terms"], arrays["term_starts"][:starts], arrays["term_rows"][:postings])
+        self._postings = Postings(
+            map(sys.intern, said["terms"].split()), arrays["term_starts"][:starts], arrays["term_rows"][:postings]
+        )
         self._id_of_unit = dict(zip(arrays["note_units"][:notes].tolist(), said["ids"], strict=True))
-        self._unit_of_id = dict(zip(said["ids"], self._id_of_unit, strict=True))
         self._successor = dict(zip(*said["successors"], strict=True))

@@ -78,11 +78,11 @@ class Rows:
             room[:held] = array
             self._arrays[name] = room
 
-    def add(self) -> int:
-        """One more row, all zeros."""
-        self.reserve(1)
-        self.count += 1
-        return self.count - 1
+    def add(self, more: int = 1) -> int:
+        """More rows, all zeros; returns the first of them."""
+        self.reserve(more)
+        self.count += more
+        return self.count - more
 
     def put(self, at: Ints, vectors: Floats, units: Ints, flags: NDArray[np.int8]) -> None:
         """Write rows."""

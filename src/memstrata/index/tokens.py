@@ -40,9 +40,10 @@ def unpack(blobs: Sequence[bytes], dim: int) -> tuple[Floats, NDArray[np.int64]]
         StoreFormatError: a blob is no whole number of rows.
     """
     size = dim // 2
-    if any(len(blob) % size for blob in blobs):
+    sizes = np.fromiter(map(len, blobs), dtype=np.int64, count=len(blobs))
+    if (sizes % size).any():
         raise StoreFormatError(f"a row of token vectors is not of {dim} dimensions: run `memstrata reindex`")
     levels = np.frombuffer(b"".join(blobs), dtype=np.uint8).reshape(-1, size)
     rows = _PAIR_OF_BYTE.take(levels).view(np.float32)
     rows /= np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]  # never 0: the largest is 7 or -7
-    return rows, np.array([len(blob) // size for blob in blobs], dtype=np.int64)
+    return rows, sizes // size

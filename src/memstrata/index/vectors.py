@@ -43,7 +43,8 @@ def codes_of(vectors: Floats) -> tuple[NDArray[np.int8], Floats, Floats]:
 
 def code_dots(query: NDArray[np.int8], codes: NDArray[np.int8]) -> Floats:
     """The dot product of codes with each row of codes."""
-    found: Floats = np.asarray(simsimd.cdist(query[None, :], codes, metric="dot", dtype="int8"))[0].astype(np.float32)
+    all_pairs = simsimd.cdist(query[None, :], codes, metric="dot", dtype="int8", out_dtype="float32")
+    found: Floats = np.asarray(all_pairs, dtype=np.float32)[0]
     return found
 
 

@@ -87,12 +87,11 @@ def _best_cosines(
     db: Db, index: OwnerIndex, turns: TurnOrder, places: Ints, queries: Floats, weights: Floats
 ) -> Floats | None:
     """(query tokens, places): the best cosine of each token in the best chunk of each turn; None where none has any."""
-    place_of = dict(zip(turns.units[places].tolist(), range(len(places)), strict=True))
     rows = select_in(
         db,
         "SELECT unit, tokens FROM vectors WHERE tenant = ? AND owner = ? AND unit IN ({marks}) AND length(tokens) > 0",
         (index.tenant, index.owner),
-        place_of,
+        turns.units[places].tolist(),
     )
     if not rows:
         return None
@@ -100,7 +99,9 @@ def _best_cosines(
     starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
     cosines = np.asarray(simsimd.cdist(queries, held, metric="dot"), dtype=np.float32)
     best = np.maximum(np.maximum.reduceat(cosines, starts, axis=1), 0.0)
-    of_chunk = np.fromiter((place_of[row[0]] for row in rows), dtype=np.int64, count=len(rows))
+    order_of = np.argsort(turns.units[places])
+    units = np.array([row[0] for row in rows], dtype=np.int64)
+    of_chunk = order_of[np.searchsorted(turns.units[places], units, sorter=order_of)]
     order = np.argsort(weights @ best, kind="stable")  # the best chunk of a turn is written last
     found = np.zeros((len(queries), len(places)), dtype=np.float32)
     found[:, of_chunk[order]] = best[:, order]

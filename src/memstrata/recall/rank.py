@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -14,7 +14,7 @@ from memstrata.index.columns import UNSET
 from memstrata.index.owner import OwnerIndex
 from memstrata.recall.fuse import fuse, model_of, turn_scores
 from memstrata.recall.late import candidates, late_features, weights_of
-from memstrata.recall.legs import Floats, Legs, find
+from memstrata.recall.legs import Floats, Ints, Legs, find
 from memstrata.recall.order import Order
 from memstrata.recall.query import Query
 from memstrata.settings import Settings
@@ -212,39 +212,38 @@ def _follow_successors(index: OwnerIndex, ranking: Ranking, visible: NDArray[np.
 def _walk(db: Db, index: OwnerIndex, ranking: Ranking, visible: NDArray[np.bool_], hops: int) -> None:
     """Follow links both ways from the best notes: a linked note gets at least its seed's score * link * HOP a hop."""
     notes = np.flatnonzero(visible & (index.meta["kind"] == NOTE))
-    best = Order(notes, index.meta["kind"][notes], ranking.score[notes], SEEDS)[:SEEDS]
-    frontier = {unit: (float(ranking.score[unit]), ranking.path.get(unit, ())) for unit in best}
+    frontier = Order(notes, index.meta["kind"][notes], ranking.score[notes], SEEDS)[:SEEDS]
     for _ in range(hops):
-        following: dict[int, tuple[float, tuple[int, ...]]] = {}
-        for unit, other, strength in _links_of(db, index, list(frontier), visible):
-            score, path = frontier[unit]
-            passed = score * strength * HOP
-            known = following.get(other)
-            if passed > (ranking.score.item(other) if known is None else known[0]):
-                following[other] = (passed, (*path, unit))
-        for unit, (passed, path) in following.items():
-            ranking.score[unit] = passed
-            ranking.path[unit] = path
-            ranking.link_score[unit] = passed
-        frontier = following
+        own, linked, strength = _links_of(db, index, frontier)
+        passed = ranking.score[own] * strength * HOP
+        following: dict[int, tuple[float, int]] = {}
+        for place in np.flatnonzero(visible[linked] & (passed > ranking.score[linked])).tolist():
+            unit, score = linked.item(place), passed.item(place)
+            if unit not in following or score > following[unit][0]:
+                following[unit] = (score, own.item(place))
+        paths = {unit: (*ranking.path.get(seed, ()), seed) for unit, (_, seed) in following.items()}
+        for unit, (score, _) in following.items():
+            ranking.score[unit] = ranking.link_score[unit] = score
+        ranking.path.update(paths)
+        frontier = list(following)
         if not frontier:
             return
 
 
-def _links_of(
-    db: Db, index: OwnerIndex, units: Sequence[int], visible: NDArray[np.bool_]
-) -> Iterator[tuple[int, int, float]]:
-    """(unit, linked unit that may be seen, link score) for every link at either end of these notes, but superseding."""
-    own = {int(index.meta["ref"][unit]): unit for unit in units}
-    for here, there in (("source", "target"), ("target", "source")):
-        rows = select_in(
+def _links_of(db: Db, index: OwnerIndex, units: Sequence[int]) -> tuple[Ints, Ints, NDArray[np.float64]]:
+    """Parallel arrays (unit, linked unit, link score) for every link at either end of these notes, but superseding."""
+    refs = index.meta["ref"][units].tolist()
+    rows = [
+        row
+        for here, there in (("source", "target"), ("target", "source"))
+        for row in select_in(
             db,
             f"SELECT {here}, {there}, score FROM links WHERE tenant = ? AND owner = ?"
             f" AND type <> 'supersedes' AND {here} IN ({{marks}})",
             (index.tenant, index.owner),
-            own,
+            refs,
         )
-        for ref, linked, score in rows:
-            other = index.unit(NOTE, linked)
-            if other is not None and visible.item(other):
-                yield own[ref], other, score
+    ]
+    ends = index.units(NOTE, np.array([(row[0], row[1]) for row in rows], dtype=np.int64).reshape(-1, 2))
+    known = (ends > 0).all(axis=1)
+    return ends[known, 0], ends[known, 1], np.array([row[2] for row in rows], dtype=np.float64)[known]

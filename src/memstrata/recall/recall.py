@@ -19,7 +19,7 @@ from memstrata.recall.rank import Ranking, rank
 from memstrata.recall.request import Ask
 from memstrata.store.base import Db
 from memstrata.store.kinds import NOTE, PAGE
-from memstrata.store.read import evidence_by_no, key_of, notes_standing_on, turns_by_note
+from memstrata.store.read import evidence_by_no, key_of, notes_standing_on
 from memstrata.store.rows import decoder, from_us
 from memstrata.tiers.weight import weight_at
 from memstrata.trace import span
@@ -97,8 +97,8 @@ def _collect(db: Db, index: OwnerIndex, scope: Scope, ask: Ask, ranking: Ranking
     again = {unit: chosen.again.get(unit, ()) for unit in units}
     refs = {unit: int(ref[unit]) for unit in (*units, *chain.from_iterable(again.values()))}
     notes = {refs[unit]: unit for unit in units if kind[unit] == NOTE}
-    standing = turns_by_note(db, key, notes)
-    shown = {no: _shown(standing.get(no, ())) for no in notes}
+    standing = {no: ref[list(index.standing(unit))].tolist() for no, unit in notes.items()}
+    shown = {no: _shown(turns) for no, turns in standing.items()}
     turns = [no for unit, no in refs.items() if kind[unit] != NOTE]
     evidence = evidence_by_no(db, key, chain(turns, *shown.values()))
     records = notes_standing_on(
@@ -114,7 +114,7 @@ def _collect(db: Db, index: OwnerIndex, scope: Scope, ask: Ask, ranking: Ranking
     for unit in units:
         no = refs[unit]
         if kind[unit] == NOTE:
-            more = len(standing.get(no, ())) - len(shown[no])
+            more = len(standing[no]) - len(shown[no])
             hits.append(_note_hit(index, ranking, unit, legs[unit], records[no], more))
             pages = [int(page[turn]) for turn in index.standing(unit)]
         else:
@@ -202,10 +202,13 @@ def _legs(index: OwnerIndex, ranking: Ranking, units: Sequence[int]) -> dict[int
     found: dict[int, list[Leg]] = {unit: [] for unit in units}
     for name, values, places in looked:
         scores = np.where(places >= 0, values[places], 0.0)
-        ranks = 1 + np.count_nonzero(values > scores[:, None], axis=1)
-        for unit, score, place in zip(units, scores.tolist(), ranks.tolist(), strict=True):
-            if score > 0.0:
-                found[unit].append(Leg(name, min(1.0, score), place))
+        hit = np.flatnonzero(scores > 0.0)
+        if not len(hit):
+            continue
+        higher = values[values > scores[hit].min()]
+        ranks = 1 + np.count_nonzero(higher > scores[hit, None], axis=1)
+        for place, rank_ in zip(hit.tolist(), ranks.tolist(), strict=True):
+            found[units[place]].append(Leg(name, min(1.0, scores.item(place)), rank_))
     reached = sorted(ranking.link_score.values(), reverse=True)
     for unit in ranking.link_score.keys() & found.keys():
         score = ranking.link_score[unit]
@@ -216,12 +219,11 @@ def _legs(index: OwnerIndex, ranking: Ranking, units: Sequence[int]) -> dict[int
 def _best_place(index: OwnerIndex, ranking: Ranking, unit: int) -> int:
     """Where a turn, or the best turn of a note, stands among the turns; -1 for a note without one."""
     legs = ranking.legs
-    own = int(legs.turns.rank[unit])
+    own = legs.turns.rank.item(unit)
     if own >= 0:
         return own
-    places = legs.turns.rank[list(index.standing(unit))]
-    places = places[places >= 0]
-    return int(places[legs.features["coverage_near"][places].argmax()]) if len(places) else -1
+    places = [place for turn in index.standing(unit) if (place := legs.turns.rank.item(turn)) >= 0]
+    return max(places, key=legs.features["coverage_near"].item, default=-1)
 
 
 def _reason(legs: Sequence[Leg], path: Sequence[str]) -> str:
