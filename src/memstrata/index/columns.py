@@ -39,6 +39,15 @@ COLUMNS: Mapping[str, str] = {
 }
 
 
+def roomy(array: NDArray[Any], size: int, fill: int = 0) -> NDArray[Any]:
+    """The array, or where it has fewer than `size` entries one twice as long, filled up."""
+    if size <= len(array):
+        return array
+    grown = np.full((max(2 * len(array), size), *array.shape[1:]), fill, dtype=array.dtype)
+    grown[: len(array)] = array
+    return grown
+
+
 class Columns:
     """A row for each unit, by unit number; row 0 and rows without a unit have kind -1. Arrays grow by doubling."""
 
@@ -67,9 +76,7 @@ class Columns:
         """Make room for a unit."""
         size = len(self._arrays["kind"])
         if unit >= size:
-            grown = max(2 * size, unit + 1)
-            for name, array in self._arrays.items():
-                self._arrays[name] = np.concatenate([array, np.zeros(grown - size, dtype=array.dtype)])
+            self._arrays = {name: roomy(array, unit + 1) for name, array in self._arrays.items()}
             self._arrays["kind"][size:] = -1
         self.count = max(self.count, unit)
 

@@ -26,7 +26,7 @@ from memstrata.store.base import Db
 if TYPE_CHECKING:
     from memstrata.index.parts import OwnerParts
 
-VERSION = 1
+VERSION = 2
 Key = tuple[str, str]
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from memstrata.index.columns import NEVER, UNSET
+from memstrata.index.columns import NEVER, UNSET, roomy
 from memstrata.index.files import IndexFiles, last_operation
 from memstrata.index.parts import OwnerParts
 from memstrata.index.postings import Postings
@@ -81,7 +81,22 @@ class OwnerIndex(OwnerParts):
             self._successors = (both[:, 0], both[:, 1])
         return self._successors
 
-    def rows_of(self, units: Ints) -> Ints:
+    def rows_of(self, units: Ints) -> tuple[Ints, Ints]:
+        """All rows of some units, and of each row the place of its unit among these."""
+        first = self._first_row[units]
+        places = np.flatnonzero(first >= 0)
+        if not self._more_rows:
+            return first[places], places
+        more = [
+            (row, place)
+            for place, unit in enumerate(units.tolist())
+            if unit in self._more_rows
+            for row in self._more_rows[unit][1:]
+        ]
+        others = np.array(more, dtype=np.int64).reshape(-1, 2)
+        return np.concatenate([first[places], others[:, 0]]), np.concatenate([places, others[:, 1]])
+
+    def row_counts(self, units: Ints) -> Ints:
         """How many rows each of some units has."""
         counts = (self._first_row[units] >= 0).astype(np.int64)
         if self._more_rows:
@@ -208,9 +223,9 @@ class OwnerIndex(OwnerParts):
         )
         self.meta.put(units[is_new], event_start=UNSET, event_end=UNSET, valid_from=UNSET, valid_to=NEVER)
         refs = np.array([row["no"] for row in rows], dtype=np.int64)
-        known = self._unit_of_ref[kind] = roomy(self._unit_of_ref[kind], int(refs.max()), 0)
+        known = self._unit_of_ref[kind] = roomy(self._unit_of_ref[kind], int(refs.max()) + 1)
         known[refs] = units
-        self._first_row = roomy(self._first_row, int(units.max()), -1)
+        self._first_row = roomy(self._first_row, int(units.max()) + 1, -1)
         return units, is_new
 
     @decoder
@@ -296,8 +311,8 @@ class OwnerIndex(OwnerParts):
         wanted = [unit for kind, units in loaded.items() for unit, is_new in units if is_new or kind != TURN]
         rows = select_in(
             db,
-            "SELECT unit, chunk, flags, terms, vector FROM vectors WHERE tenant = ? AND owner = ? AND unit IN ({marks})"
-            " ORDER BY unit, chunk",
+            "SELECT unit, chunk, flags, terms, vector, tokens FROM vectors"
+            " WHERE tenant = ? AND owner = ? AND unit IN ({marks}) ORDER BY unit, chunk",
             (self.tenant, self.owner),
             wanted,
         )
@@ -317,6 +332,7 @@ class OwnerIndex(OwnerParts):
         vectors = np.frombuffer(b"".join([row["vector"] for row in rows]), dtype="<f4").reshape(len(rows), -1)
         units = np.array([row["unit"] for row in rows], dtype=np.int64)
         self.chunks.put(at, vectors, units, np.array([row["flags"] for row in rows], dtype=np.int8))
+        self.tokens.put(at, [row["tokens"] for row in rows])
 
     def _lay_out(self, rows: Sequence[Row]) -> Ints:
         """The places of the first rows there are: one after another."""
@@ -346,12 +362,3 @@ class OwnerIndex(OwnerParts):
             self._more_rows.setdefault(unit, [int(first)]).append(at)
         self._postings.put(at, terms, new=True)
         return at
-
-
-def roomy(array: Ints, at: int, fill: int) -> Ints:
-    """The array, or where it ends before `at` one twice as long, filled up."""
-    if at < len(array):
-        return array
-    grown = np.full(max(2 * len(array), at + 1), fill, dtype=array.dtype)
-    grown[: len(array)] = array
-    return grown

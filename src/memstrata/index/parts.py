@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from memstrata.index.columns import Codes, Columns
 from memstrata.index.postings import Postings
 from memstrata.index.rows import Rows
+from memstrata.index.tokens import TokenPool
 from memstrata.index.turns import TurnOrder
 from memstrata.store.kinds import NOTE, PAGE, TURN
 
@@ -41,6 +42,7 @@ class OwnerParts:
         self.agents, self.sessions, self.speakers = Codes(), Codes(), Codes()
         self.meta = Columns()
         self.chunks = Rows(self.dim)
+        self.tokens = TokenPool()
         self._first_row = np.full(64, -1, dtype=np.int64)  # of each unit
         self._more_rows: dict[int, list[int]] = {}  # of the units that have more than one, all
         self._unit_of_ref = {kind: np.zeros(64, dtype=np.int64) for kind in (NOTE, PAGE, TURN)}
@@ -68,7 +70,7 @@ class OwnerParts:
     @property
     def nbytes(self) -> int:
         """Memory that the arrays take."""
-        return self.meta.nbytes + self.chunks.nbytes
+        return self.meta.nbytes + self.chunks.nbytes + self.tokens.nbytes
 
     def evidence_pairs(self) -> tuple[Ints, Ints]:
         """Parallel arrays (note unit, turn unit), one entry for each turn that a note stands on."""
@@ -105,7 +107,7 @@ class OwnerParts:
         more = [(unit, row) for unit, rows in self._more_rows.items() for row in rows]
         terms, starts, rows = self._postings.merged()
         said = {
-            "counts": [self.count, self.rows, self.turns],
+            "counts": [self.count, self.rows, self.turns, self.tokens.used],
             "codes": [[text for text, _ in codes.items()] for codes in (self.agents, self.sessions, self.speakers)],
             "ids": list(self._id_of_unit.values()),
             "successors": [list(self._successor), list(self._successor.values())],
@@ -115,6 +117,7 @@ class OwnerParts:
         return said, {
             **{f"unit.{name}": array for name, array in self.meta.arrays().items()},
             **{f"row.{name}": array for name, array in self.chunks.arrays().items()},
+            **{f"tokens.{name}": array for name, array in self.tokens.arrays(self.rows).items()},
             **{f"ref.{kind}": units for kind, units in self._unit_of_ref.items()},
             "first_row": self._first_row[: self.count + 1],
             "more_rows": np.array(more, dtype=np.int64).reshape(-1, 2),
@@ -146,6 +149,7 @@ class OwnerParts:
             "units of rows": chunks.units[order],
             "vectors": chunks.vectors[order],
             "flags": chunks.flags[order],
+            "tokens": np.array([self.tokens.blob(row) for row in order.tolist()], dtype=object),
             "terms": of_row[order],
             "evidence": pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))],
             "notes": np.array([f"{unit} {name} {self._successor.get(unit)}" for unit, name in ids], dtype=object),
@@ -153,7 +157,7 @@ class OwnerParts:
 
     def restore(self, said: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
         """Fill an empty index with what `parts` gave; the arrays may have spare rows, zeros."""
-        count, rows, self.turns = said["counts"]
+        count, rows, self.turns, tokens = said["counts"]
         evidence, more, notes, starts, postings = said["sizes"]
 
         def group(prefix: str) -> dict[str, NDArray[Any]]:
@@ -162,6 +166,7 @@ class OwnerParts:
         self.agents, self.sessions, self.speakers = (Codes(texts) for texts in said["codes"])
         self.meta = Columns(group("unit."), count)
         self.chunks = Rows(self.dim, group("row."), rows)
+        self.tokens = TokenPool(group("tokens."), tokens)
         self._unit_of_ref = {int(kind): array for kind, array in group("ref.").items()}
         self._first_row = arrays["first_row"]
         self._first_row[count + 1 :] = -1

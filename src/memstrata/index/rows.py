@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from memstrata.index.columns import roomy
 from memstrata.index.vectors import all_dots, code_dots, codes_of, dots, sign_distances, sketch
 
 Floats = NDArray[np.float32]
@@ -69,14 +70,8 @@ class Rows:
 
     def reserve(self, more: int) -> None:
         """Make room for so many more rows."""
-        held = len(self._arrays["units"])
-        if self.count + more <= held:
-            return
-        grown = max(2 * held, self.count + more)
-        for name, array in self._arrays.items():
-            room = np.zeros((grown, *array.shape[1:]), dtype=array.dtype)
-            room[:held] = array
-            self._arrays[name] = room
+        if self.count + more > len(self._arrays["units"]):
+            self._arrays = {name: roomy(array, self.count + more) for name, array in self._arrays.items()}
 
     def add(self, more: int = 1) -> int:
         """More rows, all zeros; returns the first of them."""

@@ -11,15 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import simsimd
 from numpy.typing import NDArray
 
 from memstrata.embed.base import Tokens
 from memstrata.index.owner import OwnerIndex
 from memstrata.index.tokens import unpack
 from memstrata.index.turns import TurnOrder
-from memstrata.store.base import Db
-from memstrata.store.read import select_in
+from memstrata.index.vectors import all_dots
 from memstrata.text.scripts import has_unspaced
 from memstrata.text.tokens import terms
 
@@ -51,12 +49,12 @@ def candidates(index: OwnerIndex, turns: TurnOrder, score: Floats, allowed: NDAr
     if len(places) > CANDIDATES:
         places = places[np.argpartition(-score[places], CANDIDATES)[:CANDIDATES]]
     best = places[np.argsort(-score[places], kind="stable")]
-    rows = np.cumsum(index.rows_of(turns.units[best]))
+    rows = np.cumsum(index.row_counts(turns.units[best]))
     return np.sort(best[: int(np.searchsorted(rows, CANDIDATE_ROWS, side="right"))])
 
 
 def late_features(
-    db: Db, index: OwnerIndex, turns: TurnOrder, places: Ints, tokens: Tokens, weights: Floats
+    index: OwnerIndex, turns: TurnOrder, places: Ints, tokens: Tokens, weights: Floats
 ) -> Mapping[str, Floats]:
     """`late`, `late_near` (each token where it is best, in the turn or its two neighbours on either side, gated) and
     `late_session` (the best of the session) of the turns at `places`; 0 for all others. None of it without tokens.
@@ -64,7 +62,7 @@ def late_features(
     All are times min(1, 80 / words): among the many tokens of a long turn there is one near to anything.
     """
     asked = np.flatnonzero(weights)
-    found = _best_cosines(db, index, turns, places, tokens.vectors[asked], weights[asked]) if len(asked) else None
+    found = _best_cosines(index, turns, places, tokens.vectors[asked], weights[asked]) if len(asked) else None
     if found is None:
         return {}
     own = weights[asked] @ found
@@ -83,25 +81,16 @@ def late_features(
     return features
 
 
-def _best_cosines(
-    db: Db, index: OwnerIndex, turns: TurnOrder, places: Ints, queries: Floats, weights: Floats
-) -> Floats | None:
+def _best_cosines(index: OwnerIndex, turns: TurnOrder, places: Ints, queries: Floats, weights: Floats) -> Floats | None:
     """(query tokens, places): the best cosine of each token in the best chunk of each turn; None where none has any."""
-    rows = select_in(
-        db,
-        "SELECT unit, tokens FROM vectors WHERE tenant = ? AND owner = ? AND unit IN ({marks}) AND length(tokens) > 0",
-        (index.tenant, index.owner),
-        turns.units[places].tolist(),
-    )
-    if not rows:
+    rows, of_chunk = index.rows_of(turns.units[places])
+    levels, counts = index.tokens.levels(rows, queries.shape[1])
+    has = counts > 0
+    if not has.any():
         return None
-    held, counts = unpack([row[1] for row in rows], queries.shape[1])
-    starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
-    cosines = np.asarray(simsimd.cdist(queries, held, metric="dot"), dtype=np.float32)
-    best = np.maximum(np.maximum.reduceat(cosines, starts, axis=1), 0.0)
-    order_of = np.argsort(turns.units[places])
-    units = np.array([row[0] for row in rows], dtype=np.int64)
-    of_chunk = order_of[np.searchsorted(turns.units[places], units, sorter=order_of)]
+    of_chunk, counts = of_chunk[has], counts[has]
+    cosines = all_dots(queries, unpack(levels))
+    best = np.maximum(np.maximum.reduceat(cosines, np.cumsum(counts) - counts, axis=1), 0.0)
     order = np.argsort(weights @ best, kind="stable")  # the best chunk of a turn is written last
     found = np.zeros((len(queries), len(places)), dtype=np.float32)
     found[:, of_chunk[order]] = best[:, order]

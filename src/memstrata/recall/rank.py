@@ -98,7 +98,7 @@ def score_turns(
     turns = turn_scores(legs.features, len(legs.turns.units), settings.legs)
     if tokens is not None and "late" in settings.legs:
         chosen = candidates(index, legs.turns, turns, _found_by(index, visible))
-        late = late_features(db, index, legs.turns, chosen, tokens, weights_of(tokens, query.terms, legs.shares))
+        late = late_features(index, legs.turns, chosen, tokens, weights_of(tokens, query.terms, legs.shares))
         if late:
             legs.features.update(late)
             turns = turn_scores(legs.features, len(turns), settings.legs)

@@ -16,7 +16,7 @@ from memstrata.embed.base import Tokens
 from memstrata.embed.hashing import HashingEmbedder, HashingTokenEmbedder
 from memstrata.errors import EmbedderError, StoreFormatError
 from memstrata.index.encode import encode, encode_query
-from memstrata.index.tokens import pack, unpack
+from memstrata.index.tokens import TokenPool, pack, unpack
 from memstrata.recall.late import CANDIDATES, weights_of
 from memstrata.settings import Settings
 
@@ -34,15 +34,21 @@ def test_what_is_packed_is_near_what_is_read(seed: int, counts: list[int], dim: 
     rows = unit_rows(seed, sum(counts), dim)
     blobs = pack(rows, counts)
     assert [len(blob) for blob in blobs] == [count * dim // 2 for count in counts]
-    read, found = unpack(blobs, dim)
+    pool, places = TokenPool(), np.arange(len(counts))[::-1]
+    pool.put(places, blobs)
+    levels, found = pool.levels(places, dim)
+    read = unpack(levels)
+    assert [pool.blob(place) for place in places.tolist()] == list(blobs)
     assert found.tolist() == counts
     np.testing.assert_allclose(np.linalg.norm(read, axis=1), 1, atol=1e-5)
     assert (np.einsum("ij,ij->i", read, rows) > 0.98).all()  # a level is a seventh of the largest component
 
 
 def test_a_blob_of_another_size_is_damage() -> None:
+    pool = TokenPool()
+    pool.put(np.array([0]), [b"123"])
     with pytest.raises(StoreFormatError, match="reindex"):
-        unpack([b"123"], 96)
+        pool.levels(np.array([0]), 96)
 
 
 def test_a_term_divides_its_share_among_its_tokens() -> None:
