@@ -160,6 +160,10 @@ class Settings(BaseSettings):
         description="redis://HOST:PORT/0: a Redis or Valkey that keeps what contexts show of sessions; None: none.",
     )
 
+    index_megabytes: int = Field(
+        256, ge=1, description="What the owners' indexes of a process may take; the longest unused are dropped."
+    )
+
     # jobs
     job_attempts: int = Field(5, ge=1, description="Tries of queued work before a person must look.")
     job_backoff_seconds: float = Field(2.0, ge=0, description="Wait before the first retry; doubled at each.")

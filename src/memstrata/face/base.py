@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, cast
@@ -34,6 +33,7 @@ from memstrata.work.worker import Worker
 OF_THE_STORE = (
     "embedder",
     "hot_url",
+    "index_megabytes",
     "llm",
     "llm_base_url",
     "llm_profile",
@@ -107,8 +107,7 @@ class MemoryBase:
             loaded = load_settings(**{**ours.model_dump(exclude=set(OF_THE_STORE)), **settings, "tenant": tenant})
             loaded = loaded.model_copy(update={name: getattr(ours, name) for name in OF_THE_STORE})
         made = object.__new__(type(self))
-        made._engine = replace(
-            self._engine,
+        made._engine = self._engine.sharing(
             store=self._engine.store.within(tenant),
             settings=loaded,
             policy=load_policy(loaded.policy),

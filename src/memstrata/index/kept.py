@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from memstrata.index.files import IndexFiles
 from memstrata.index.owner import OwnerIndex
 
-INDEX_BYTES = 192 * 2**20  # indexes are dropped, longest unused first, above this
 WEIGH_SECONDS = 1.0  # how often they are weighed: a thousand of them take 25 ms
 
 
 @dataclass(slots=True)
 class KeptIndexes:
-    """Indexes by (tenant, owner)."""
+    """Indexes by (tenant, owner). They are dropped, longest unused first, above so many bytes of arrays."""
 
+    limit: int
     _kept: OrderedDict[tuple[str, str], OwnerIndex] = field(default_factory=OrderedDict)
     _guard: threading.Lock = field(default_factory=threading.Lock)
     _weigh_at: float = 0.0
@@ -39,7 +39,7 @@ class KeptIndexes:
 
     def _weigh(self) -> None:
         total = sum(index.nbytes for index in self._kept.values())
-        while len(self._kept) > 1 and total > INDEX_BYTES:
+        while len(self._kept) > 1 and total > self.limit:
             total -= self._kept.popitem(last=False)[1].nbytes
         self._weigh_at = time.monotonic() + WEIGH_SECONDS
 

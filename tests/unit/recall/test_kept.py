@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from memstrata import AsyncMemory
 from memstrata.index import kept
 from memstrata.index.kept import KeptIndexes
 from memstrata.index.owner import OwnerIndex
@@ -11,9 +12,8 @@ from memstrata.index.owner import OwnerIndex
 
 def test_the_longest_unused_are_dropped_above_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(OwnerIndex, "nbytes", property(lambda index: 10))
-    monkeypatch.setattr(kept, "INDEX_BYTES", 35)
     monkeypatch.setattr(kept, "WEIGH_SECONDS", 0.0)
-    indexes = KeptIndexes()
+    indexes = KeptIndexes(35)
     first = indexes.get("t", "u:アナ", 4)
     for owner in ("u:b", "u:c"):
         indexes.get("t", owner, 4)
@@ -27,11 +27,19 @@ def test_the_longest_unused_are_dropped_above_the_budget(monkeypatch: pytest.Mon
 
 def test_they_are_weighed_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(OwnerIndex, "nbytes", property(lambda index: 10))
-    monkeypatch.setattr(kept, "INDEX_BYTES", 15)
     monkeypatch.setattr(kept, "WEIGH_SECONDS", 1e9)
-    indexes = KeptIndexes()
+    indexes = KeptIndexes(15)
     for n in range(5):
         indexes.get("t", f"u:{n}", 4)
     assert len(indexes) == 5
     indexes._weigh()
     assert len(indexes) == 1
+
+
+async def test_the_tenants_of_a_store_share_one_budget() -> None:
+    async with AsyncMemory(":memory:", embedder="static", index_megabytes=3, worker=False) as memory:
+        engine = memory._engine
+        other = memory._for_tenant("東京")._engine
+        assert other._indexes is engine._indexes
+        assert engine._indexes.limit == 3 * 2**20
+        assert engine.with_seams()._indexes is not engine._indexes
