@@ -24,7 +24,7 @@ from memstrata.store.read import select_in
 from memstrata.store.rows import to_us
 from memstrata.types import Scope
 
-SEEDS = 10  # hits whose links are walked
+SEEDS = 10  # notes whose links are walked, at each hop the best
 FIRST = 512  # units that are put in order at once; few calls read more
 HOP = 0.5  # a hop halves what a link passes on
 DAY_US = 86_400_000_000
@@ -225,7 +225,7 @@ def _walk(db: Db, index: OwnerIndex, ranking: Ranking, visible: NDArray[np.bool_
         for unit, (score, _) in following.items():
             ranking.score[unit] = ranking.link_score[unit] = score
         ranking.path.update(paths)
-        frontier = list(following)
+        frontier = sorted(following, key=lambda unit: -following[unit][0])[:SEEDS]
         if not frontier:
             return
 
