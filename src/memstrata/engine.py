@@ -52,10 +52,11 @@ class Engine:
     files: IndexFiles | None = None
     hot: HotTier | None = None
     operation_id: Callable[[], str] = new_operation_id
-    _indexes: KeptIndexes = field(init=False)
+    retired: Callable[[Scope, str], None] | None = None  # told whom retention erased, and the operation
+    _indexes: KeptIndexes = field(default_factory=KeptIndexes)
 
     def __post_init__(self) -> None:
-        self._indexes = KeptIndexes(self.settings.index_megabytes * 2**20)
+        self._indexes.limit = self.settings.index_megabytes * 2**20
 
     @property
     def read_only(self) -> bool:
@@ -89,13 +90,7 @@ class Engine:
 
     def with_seams(self, **changes: Any) -> Engine:
         """The same settings over other seams, with indexes of its own, which are kept in no file."""
-        return replace(self, **changes, files=None, hot=None)
-
-    def sharing(self, **changes: Any) -> Engine:
-        """Other seams or settings over the same indexes: for another tenant of the same store and embedder."""
-        made = replace(self, **changes)
-        made._indexes = self._indexes
-        return made
+        return replace(self, **changes, files=None, hot=None, _indexes=KeptIndexes())
 
     def rows_changed(self, tenant: str, owner: str) -> None:
         """Let the hot tier follow, in the background."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -74,6 +75,14 @@ def test_each_tenant_has_its_own_retention(serve: Callable[..., Serving]) -> Non
     assert [client.post("/v1/maintain", json={}).json()["erased"] for client in (long, short)] == [0, 3]
     assert len(long.get("/v1/owners").json()["owners"]) == 3
     assert short.get("/v1/owners").json()["owners"] == []
+
+    def erased() -> list[Access]:
+        return [line for user in SAID for line in service.keys.audit(tenant="short", owner=f"u:{user}", limit=1)]
+
+    while {line.verb for line in erased()} != {"erase"}:
+        time.sleep(0.05)  # the log is written in the background
+    assert [line.credential for line in erased()] == ["retention"] * len(SAID)
+    assert all(line.credential != "retention" for line in service.keys.audit(tenant="long"))
 
 
 @pytest.mark.parametrize("days", [None, 30.0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, cast
@@ -107,7 +108,8 @@ class MemoryBase:
             loaded = load_settings(**{**ours.model_dump(exclude=set(OF_THE_STORE)), **settings, "tenant": tenant})
             loaded = loaded.model_copy(update={name: getattr(ours, name) for name in OF_THE_STORE})
         made = object.__new__(type(self))
-        made._engine = self._engine.sharing(
+        made._engine = replace(
+            self._engine,
             store=self._engine.store.within(tenant),
             settings=loaded,
             policy=load_policy(loaded.policy),

@@ -17,7 +17,7 @@ WEIGH_SECONDS = 1.0  # how often they are weighed: a thousand of them take 25 ms
 class KeptIndexes:
     """Indexes by (tenant, owner). They are dropped, longest unused first, above so many bytes of arrays."""
 
-    limit: int
+    limit: int = 0
     _kept: OrderedDict[tuple[str, str], OwnerIndex] = field(default_factory=OrderedDict)
     _guard: threading.Lock = field(default_factory=threading.Lock)
     _weigh_at: float = 0.0

@@ -43,6 +43,8 @@ async def erase_idle(engine: Engine, now: datetime) -> int:
         if await engine.store.write(write):
             erased += 1
             await forget_index(engine, scope)
+            if engine.retired is not None:
+                engine.retired(scope, operation)
     return erased
 
 

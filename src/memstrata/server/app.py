@@ -111,6 +111,8 @@ def create_app(
         telemetry={"tracing": False, "metrics": False, "logs": False},  # its spans hold whole query strings
         redirect_slashes=False,
     )
+    if auditor is not None:
+        root._engine.retired = auditor.retire
     app.tenants = Tenants(root, rules_of)
     add_verbs(app, app.tenants)
     add_files(app, app.tenants, most_bytes=limits.import_bytes)

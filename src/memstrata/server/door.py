@@ -17,7 +17,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from memstrata import trace
+from memstrata import trace, types
 from memstrata.errors import StoreError
 from memstrata.server.access import Authenticator, Principal, Rates, bearer
 from memstrata.server.keys import Access, AccessFile, Rules
@@ -55,6 +55,11 @@ class Auditor:
         self._lines.append(line)
         if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._later())
+
+    def retire(self, scope: types.Scope, operation: str) -> None:
+        """Tell of an owner whom the tenant's retention rule erased: no caller did."""
+        subject = self.file.subject_of(scope.owner)
+        self.add(Access(datetime.now(UTC), scope.tenant, "retention", "erase", "erase", subject, 200, operation))
 
     async def _later(self) -> None:
         waiting = 0
