@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from tests import servers
-from tests.servers import SCRATCH
+from tests.servers import SCRATCH, RedisServer
 
 from memstrata import Memory, Note, Receipt, SetClock
 from memstrata.face import base
@@ -181,3 +181,12 @@ def disk(tmp_path: Path) -> Iterator[Path]:
         pytest.skip("mounting a disk is refused here")
     yield folder
     subprocess.run(["umount", "-l", folder], check=True)
+
+
+@pytest.fixture
+def redis() -> Iterator[RedisServer]:
+    with tempfile.TemporaryDirectory(prefix="mrd-", dir=SCRATCH) as folder:  # a socket's path must be short
+        server = RedisServer(Path(folder))
+        server.start()
+        yield server
+        server.kill()

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.conftest import NOW, SOON_COOL
-from tests.servers import SCRATCH, RedisServer
+from tests.servers import RedisServer
 
 from memstrata import Context, Memory, SetClock
 from memstrata.errors import MissingExtraError, SettingsError
@@ -24,15 +22,6 @@ SAID = [
 ]
 PLANTS = ["quokka-marmalade-7714", "人工降雨計画第八百四十二号", "紫色的长颈鹿在月球上跳舞"]
 ANA: dict[str, Any] = {"user_id": "ana", "session_id": "s"}
-
-
-@pytest.fixture
-def redis() -> Iterator[RedisServer]:
-    with tempfile.TemporaryDirectory(prefix="mrd-", dir=SCRATCH) as folder:  # a socket's path must be short
-        server = RedisServer(Path(folder))
-        server.start()
-        yield server
-        server.kill()
 
 
 def open_at(path: Path, url: str | None, **settings: Any) -> Memory:

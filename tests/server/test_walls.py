@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import logging
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import httpx
 import pytest
+from tests.servers import RedisServer
 
+from memstrata import Memory
 from memstrata.server.verbs import EXPORT, VERBS, Verb
 
 from .conftest import Serving
@@ -225,15 +229,43 @@ def test_bombs_are_refused_or_harmless(serving: Serving, path: str, body: dict[s
     assert client.get("/readyz").status_code == 200
 
 
-def test_erasing_takes_the_turns_out_of_every_file(serve: Callable[..., Serving], tmp_path: Any) -> None:
-    service = serve()
-    client = service.client(service.key())
+def test_erasing_takes_the_turns_out_of_every_file(
+    serve: Callable[..., Serving], tmp_path: Path, redis: RedisServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Out of the store, its indexes, the queue, the hot tier, the service's own file; none of it was ever logged."""
+    caplog.set_level(logging.DEBUG)
+    caplog.set_level(logging.INFO)
+    service = serve(hot_url=redis.url, worker=False)
+    client, whose = service.client(service.key()), {"user_id": "ana-the-erased"}
+    asking = {**whose, "session_id": "s"}
     for text in SECRET.values():
-        client.post("/v1/turns", json={"messages": text, "user_id": "ana-the-erased"})
-        client.post("/v1/remember", json={"text": text, "user_id": "ana-the-erased"})
-        client.post("/v1/recall", json={"query": text, "user_id": "ana-the-erased"})
-    client.post("/v1/export", params={"user_id": "ana-the-erased"})
-    assert client.post("/v1/erase", json={"user_id": "ana-the-erased"}).json()["complete"] is True
-    held = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+        client.post("/v1/turns", json={"messages": text, **asking})
+        client.post("/v1/remember", json={"text": text, **whose})
+        client.post("/v1/recall", json={"query": text, **whose})
+        client.post("/v1/context", json={"query": text, **asking})
+    assert client.post("/v1/flush", json={}).status_code == 200
+    for text in SECRET.values():
+        client.post("/v1/turns", json={"messages": text, **asking})
+    client.post("/v1/export", params=whose)
+    with Memory(service.store, embedder="hashing", worker=False) as beside:
+        beside.backup(tmp_path / "before.db")
+    assert client.get("/v1/jobs", params=whose).json(), "work is queued"
+    assert b"ostrich" in held_by(tmp_path, redis)
+
+    erased = client.post("/v1/erase", json=whose).json()
+    assert erased["complete"] is True
+    assert erased["backups"] == [str(tmp_path / "before.db")], "the receipt names what is the operator's to erase"
+    (tmp_path / "before.db").unlink()
+    assert client.get("/v1/jobs", params=whose).json() == []
+    everything = held_by(tmp_path, redis)
+    logged = "\n".join(line.getMessage() for line in caplog.records if line.name.startswith("memstrata"))
+    assert "/v1/turns" in logged
     for mark in (*MARKS, "ana-the-erased"):
-        assert mark.encode() not in held, mark
+        assert mark.encode() not in everything, mark
+        assert mark not in logged, mark
+
+
+def held_by(folder: Path, redis: RedisServer) -> bytes:
+    """The bytes of every file, and what Redis has."""
+    files = [path.read_bytes() for path in folder.rglob("*") if path.is_file()]
+    return b"".join([*files, *(name + b"".join([*each, *each.values()]) for name, each in redis.held().items())])
