@@ -13,14 +13,15 @@ from tests import servers
 from tests.conftest import ON_POSTGRES
 
 from memstrata import Memory
+from memstrata.server.keys import AccessFile, Rules
 
 USERS = ("ana", "綾子", "王芳")
 SAID = ("I moved to Porto in May.", "東京で看護師として働いています。", "我住在上海。", "I play the cello.", "ok")
 
 
-def start(store: str, poll: str) -> subprocess.Popen[str]:
+def start(store: str, poll: str, *more: str) -> subprocess.Popen[str]:
     env = {name: value for name, value in os.environ.items() if not name.startswith("MEMSTRATA_")}
-    words = ["worker", "--store", store, "--poll", poll, "--upkeep", "0"]
+    words = ["worker", "--store", store, "--poll", poll, "--upkeep", "0", *more]
     worker = subprocess.Popen(
         [sys.executable, "-c", "from memstrata.cli import main; main()", *words],
         env={**env, "MEMSTRATA_EMBEDDER": "hashing"},
@@ -63,3 +64,32 @@ def test_two_workers_share_a_store_and_stop_when_told(tmp_path: Path) -> None:
         for worker in workers:
             worker.kill()
             worker.communicate()
+
+
+def test_one_worker_works_for_all_tenants_each_under_its_own_settings(tmp_path: Path) -> None:
+    store, tenants = tmp_path / "memory.db", ("acme", "東京", "上海")
+    keys = AccessFile(tmp_path / "access")
+    keys.set_rules("東京", Rules({"erase_after_days": 1e-9}))
+    for tenant in tenants:
+        with Memory(store, embedder="hashing", worker=False, tenant=tenant) as memory:
+            for text in SAID:
+                memory.add({"role": "user", "content": text}, user_id="ana")
+            memory.end_session(user_id="ana")
+    at = servers.address_for(store) if ON_POSTGRES else str(store)
+    worker = start(at, "0.05", "--upkeep", "0.2", "--all-tenants", "--access", keys.path)
+    try:
+        deadline = time.monotonic() + 60
+        for tenant in tenants:
+            with Memory(store, embedder="hashing", worker=False, tenant=tenant) as memory:
+                while memory.stats()["jobs"].get("queued") or (tenant == "東京" and memory.stats()["turns"]):
+                    assert time.monotonic() < deadline, memory.stats()
+                    time.sleep(0.05)
+                pages = memory.operations(user_id="ana", verb="page").operations
+                assert len(pages) == (tenant != "東京"), tenant
+        worker.send_signal(signal.SIGTERM)
+        err = worker.communicate(timeout=60)[1]
+        assert worker.returncode == 0, err
+    finally:
+        worker.kill()
+        worker.communicate()
+        keys.close()

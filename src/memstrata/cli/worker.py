@@ -2,26 +2,43 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import signal
-import threading
 import time
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Protocol
 
 import typer
 
+from memstrata.async_memory import AsyncMemory
 from memstrata.cli.options import DEFAULT_STORE, Embedder, Store
-
-if TYPE_CHECKING:
-    from memstrata.memory import Memory
+from memstrata.errors import InputError, MissingExtraError
+from memstrata.store.addresses import access_beside
 
 LOOK_SECONDS = 30.0  # between two looks at a queue of which the store tells
 STOP_SECONDS = 0.5  # how long a signal may wait meanwhile
+
+
+class Queues(Protocol):
+    """One tenant's work, or that of all."""
+
+    async def flush(self, *, timeout: float | None = None) -> Mapping[str, int]: ...
+
+    async def maintain(self) -> Mapping[str, int]: ...
+
+    async def close(self) -> None: ...
 
 
 def worker(
     store: Store = DEFAULT_STORE,
     poll: Annotated[float, typer.Option(min=0.01, help="Seconds between two looks at a file's queue.")] = 1.0,
     upkeep: Annotated[float, typer.Option(min=0, help="Seconds between two rounds of upkeep; 0: none.")] = 300.0,
+    all_tenants: Annotated[bool, typer.Option("--all-tenants", help="Work for all tenants of a service.")] = False,
+    access: Annotated[
+        Path | None, typer.Option("--access", help="With it: the service's file, where tenants' own settings are.")
+    ] = None,
     embedder: Embedder = None,
 ) -> None:
     """Work off the queue until SIGTERM or SIGINT; then finish the job in hand.
@@ -29,29 +46,53 @@ def worker(
     For programs that open the store with worker=False. Several workers may share a store: each owner's jobs are done
     by one of them at a time, in their order. A store in PostgreSQL wakes them when a job is queued.
     """
-    from memstrata.memory import Memory
+    if access is not None and not all_tenants:
+        raise InputError("--access has the settings of a service's tenants: it goes with --all-tenants")
+    asyncio.run(_run(store, poll, upkeep, all_tenants, access, embedder))
 
-    stop = threading.Event()
+
+async def _run(
+    store: str, poll: float, upkeep: float, all_tenants: bool, access: Path | None, embedder: str | None
+) -> None:
+    stop = asyncio.Event()
     for told in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(told, lambda *_: stop.set())
-    maintained = time.monotonic()
-    with Memory(store, embedder=embedder, worker=False) as memory:
+        asyncio.get_running_loop().add_signal_handler(told, stop.set)
+    memory = AsyncMemory(store, embedder=embedder, worker=False)
+    queues: Queues = _of_all(memory, store, access) if all_tenants else memory
+    longest = min(LOOK_SECONDS, upkeep or LOOK_SECONDS)
+    try:
         typer.echo(f"memstrata works off {store}", err=True)
+        maintained = time.monotonic()
         while not stop.is_set():
-            done = memory.flush(timeout=poll)
+            done = await queues.flush(timeout=poll)
             if upkeep and time.monotonic() - maintained >= upkeep:
-                memory.maintain()
+                await queues.maintain()
                 maintained = time.monotonic()
             if not any(count for kind, count in done.items() if kind != "waiting"):
-                _rest(memory, stop, poll, 0.0 if done["waiting"] else min(LOOK_SECONDS, upkeep or LOOK_SECONDS))
+                await _rest(memory, stop, poll, 0.0 if done.get("waiting") else longest)
+    finally:
+        await queues.close()
 
 
-def _rest(memory: Memory, stop: threading.Event, poll: float, longest: float) -> None:
+def _of_all(memory: AsyncMemory, store: str, access: Path | None) -> Queues:
+    try:
+        from memstrata.server.keys import AccessFile, no_rules
+        from memstrata.server.tenants import Tenants
+    except ImportError as error:
+        raise MissingExtraError("the work of all tenants of a service", "server") from error
+    path = access_beside(store) if access is None else access
+    if access is not None and not path.exists():
+        raise InputError(f"{access} is not there: name the file that `memstrata serve --access` has, or leave it out")
+    return Tenants(memory, AccessFile(path).rules_of if path.exists() else no_rules)
+
+
+async def _rest(memory: AsyncMemory, stop: asyncio.Event, poll: float, longest: float) -> None:
     """Wait for work: until the store tells of a job (at most `longest`), or where it does not tell, for `poll`."""
     until = time.monotonic() + max(longest, poll)
     while not stop.is_set() and time.monotonic() < until:
-        woken = memory._run(memory._async._worker.rest(min(poll, STOP_SECONDS)))
+        woken = await memory._worker.rest(min(poll, STOP_SECONDS))
         if woken is None:
-            stop.wait(poll)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), poll)
         if woken is not False:
             return

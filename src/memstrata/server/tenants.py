@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import OrderedDict
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections import Counter, OrderedDict
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 from memstrata.async_memory import AsyncMemory
 from memstrata.errors import MemstrataError
@@ -82,21 +82,33 @@ class Tenants:
         self._upkeep = asyncio.get_running_loop().create_task(self._keep_up(seconds))
 
     async def _keep_up(self, seconds: float) -> None:
-        await self._each(waiting_tenants, "flush")
+        await self.flush()
         while True:
             await asyncio.sleep(seconds)
-            await self._each(all_tenants, "maintain")
+            await self.maintain()
 
-    async def _each(self, which: Any, verb: str) -> None:
-        """Call a verb for tenants, one after another; one that fails does not hold up the others."""
+    async def flush(self, *, timeout: float | None = None) -> Counter[str]:
+        """Work off every tenant's queue, each for at most `timeout` seconds; what was done, by kind, of all."""
+        return await self._each(waiting_tenants, lambda memory: memory.flush(timeout=timeout))
+
+    async def maintain(self) -> Counter[str]:
+        """Do what is due in every tenant; what was done, by kind, of all."""
+        return await self._each(all_tenants, lambda memory: memory.maintain())
+
+    async def _each(
+        self, which: Callable[[Db], list[str]], work: Callable[[AsyncMemory], Awaitable[dict[str, int]]]
+    ) -> Counter[str]:
+        """Work for tenants, one after another; one that fails does not hold up the others."""
+        done: Counter[str] = Counter()
         try:
             for tenant in await self._root._engine.store.within(None).read(which):
                 try:
-                    await getattr(self.memory(tenant), verb)()
+                    done.update(await work(self.memory(tenant)))
                 except MemstrataError as error:
-                    log.warning("%s of a tenant failed: %s", verb, type(error).__name__)
+                    log.warning("upkeep of a tenant failed: %s", type(error).__name__)
         except MemstrataError as error:
-            log.warning("%s of all tenants failed: %s", verb, type(error).__name__)
+            log.warning("upkeep of all tenants failed: %s", type(error).__name__)
+        return done
 
     async def close(self) -> None:
         """Finish the jobs in hand, write what was touched, and close the store."""
