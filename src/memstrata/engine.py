@@ -105,8 +105,8 @@ class Engine:
         if self.files is not None:
             await asyncio.to_thread(self.files.wipe, (scope.tenant, scope.owner))
 
-    def check_model(self, db: Db) -> None:
-        """Refuse to mix vectors: the store's model is the first that wrote to it.
+    def check_model(self, db: Db) -> bool:
+        """Refuse to mix vectors: the store's model is the first that wrote to it. Whether there is one yet.
 
         Raises ModelMismatchError with the command that moves the store to this model.
         """
@@ -119,3 +119,4 @@ class Engine:
                 f"the vectors in this store come from {model!r}, not from {self.embedder.name!r}: open it with "
                 f"that embedder, or move it with `memstrata reembed --embedder {self.settings.embedder}`"
             )
+        return "embedder" in meta

@@ -49,6 +49,8 @@ class Plan:
 
     def as_left(self, neighbours: Sequence[Neighbour]) -> list[Neighbour]:
         """Neighbours with their notes as this plan leaves them so far."""
+        if not self.updated and not self.notes:
+            return list(neighbours)
         left = []
         for each in neighbours:
             note = self.latest(each.note)

@@ -71,11 +71,17 @@ class Work:
     page: PageTurns | None
 
 
-Then = Callable[[Db], Work | None]  # what the worker does next, asked in the transaction that commits a stage
+Step = Callable[[Db], None]  # what a stage writes, inside a transaction
+Then = Callable[[Db], list[Work]]  # what the worker does next, asked in the transaction that commits a stage
 
 
-def nothing(db: Db) -> None:
+def nothing(db: Db) -> list[Work]:
     """Of a stage that is called by itself, nothing follows."""
+    return []
+
+
+def no_step(db: Db) -> None:
+    """A stage that is called by itself has its commit for itself."""
 
 
 def scope_of_job(job: Job) -> Scope:
@@ -101,11 +107,11 @@ async def embed_documents(engine: Engine, documents: Sequence[Document]) -> list
 
 def writer_for(engine: Engine, db: Db, scope: Scope, counters: Counters) -> IndexWriter:
     """An index writer, after the check that the store's vectors come from this embedder."""
-    engine.check_model(db)
-    db.run(
-        "INSERT INTO meta (key, value) VALUES ('embedder', ?) ON CONFLICT DO NOTHING",
-        (engine.embedder.name,),
-    )
+    if not engine.check_model(db):
+        db.run(
+            "INSERT INTO meta (key, value) VALUES ('embedder', ?) ON CONFLICT DO NOTHING",
+            (engine.embedder.name,),
+        )
     return IndexWriter(db, scope.tenant, scope.owner, engine.embedder.name, counters)
 
 
@@ -123,16 +129,19 @@ def turns_to_index(db: Db, jobs: Sequence[Job]) -> dict[int, Turn]:
     return turns_by_no(db, (jobs[0].tenant, jobs[0].owner), numbers)
 
 
-async def run_index(engine: Engine, jobs: Sequence[Job], turns: Sequence[Turn]) -> None:
-    """Terms and vectors of the turns of some `add`s of one owner. Derived rows only: no operation of its own."""
+async def run_index(engine: Engine, jobs: Sequence[Job], turns: Sequence[Turn], then: Callable[[Db], T]) -> T:
+    """Terms and vectors of the turns of some `add`s of one owner. Derived rows only: no operation of its own.
+
+    Returns what `then` finds in the same transaction.
+    """
     scope = scope_of_job(jobs[0])
     key = (scope.tenant, scope.owner)
     embedded = await embed_documents(engine, [turn_document(turn) for turn in turns])
 
-    def write(db: Db) -> None:
+    def write(db: Db) -> T:
         mine = still_queued(db, jobs)  # another worker may have been faster with some
         if not mine:
-            return
+            return then(db)
         present = turns_to_index(db, mine)
         counters = load_counters(db, *key)
         counters.changed += 1
@@ -140,8 +149,9 @@ async def run_index(engine: Engine, jobs: Sequence[Job], turns: Sequence[Turn]) 
         writer.put_all([(item.document, item.vectors) for item in embedded if item.document.ref in present])
         save_counters(db, *key, counters)
         complete(db, mine)
+        return then(db)
 
-    await engine.store.write(write, durable=False)
+    return await engine.store.write(write, durable=False)
 
 
 # page -----------------------------------------------------------------------------------------------------------------
@@ -170,37 +180,42 @@ def work_of(db: Db, job: Job) -> Work:
     return Work(job, read_page(db, job) if "page" in job.payload else None)
 
 
-async def _skip(engine: Engine, job: Job, then: Then) -> Work | None:
-    """Take a job off whose page or turn is gone."""
+async def _commit(engine: Engine, *steps: Step, then: Then) -> list[Work]:
+    """Write some steps in one transaction; returns what follows."""
 
-    def write(db: Db) -> Work | None:
-        complete(db, [job])
+    def write(db: Db) -> list[Work]:
+        for step in steps:
+            step(db)
         return then(db)
 
     return await engine.store.write(write, durable=False)
 
 
-async def run_page(engine: Engine, work: Work, then: Then = nothing) -> Work | None:
-    """Summary, its vectors, and the drafts of a new page."""
+async def run_page(engine: Engine, work: Work, then: Then = nothing, before: Step = no_step) -> list[Work]:
+    """Summary, its vectors, and the drafts of a new page. `before` is written first, in the same commit."""
+    return await _commit(engine, before, await page_step(engine, work), then=then)
+
+
+async def page_step(engine: Engine, work: Work) -> Step:
+    """All of `run_page` but its commit."""
     job, page = work.job, work.page
     if page is None:
-        return await _skip(engine, job, then)
+        return partial(complete, jobs=[job])
     scope, operation, now = scope_of_page(job, page.row), engine.operation_id(), engine.now()
     made = await _draft(engine, scope, job, page)
     embedded = (await embed_documents(engine, [page_document(page.row["no"], made.summary)]))[0]
 
-    def write(db: Db) -> Work | None:
-        if not still_queued(db, [job]):
-            return then(db)
+    def step(db: Db) -> None:
+        if not is_queued(db, job):
+            return
         rec = engine.record(db, scope, "page", operation=operation, now=now)
         rec.update("pages", (page.row["no"],), {"summary": made.summary, "drafts": dump(made.candidates)})
         writer_for(engine, db, scope, rec.counter).put(embedded.document, embedded.vectors)
         counts = {"drafts": len(made.candidates), **made.counts}
         rec.finish({"job": job.no}, Receipt(operation, "page", now, counts=counts, versions=made.versions))
         _complete(engine, db, job)
-        return then(db)
 
-    return await engine.store.write(write, durable=False)
+    return step
 
 
 async def _draft(engine: Engine, scope: Scope, job: Job, page: PageTurns) -> Drafts:
@@ -234,11 +249,11 @@ def scope_of_page(job: Job, row: Row) -> Scope:
 # distil ---------------------------------------------------------------------------------------------------------------
 
 
-async def run_distill(engine: Engine, work: Work, then: Then = nothing) -> Work | None:
-    """The candidates of a cooled page pass the gate; what is admitted becomes linked notes."""
+async def run_distill(engine: Engine, work: Work, then: Then = nothing, before: Step = no_step) -> list[Work]:
+    """The candidates of a cooled page pass the gate; what is admitted becomes linked notes. `before` as for pages."""
     job, page = work.job, work.page
     if page is None:
-        return await _skip(engine, job, then)
+        return await _commit(engine, before, partial(complete, jobs=[job]), then=then)
     scope, operation, now = scope_of_page(job, page.row), engine.operation_id(), engine.now()
     made = await _drafts_of(engine, scope, job, page)
     sources = {turn.no: turn for turn in (*page.before, *page.turns, *page.after)}
@@ -254,8 +269,9 @@ async def run_distill(engine: Engine, work: Work, then: Then = nothing) -> Work 
         versions=versions(engine, made.versions),
     )
 
-    def write(db: Db, plan: Plan, embedded: Mapping[str, Embedded], notes_changed: int) -> Work | None:
-        if not still_queued(db, [job]):
+    def write(db: Db, plan: Plan, embedded: Mapping[str, Embedded], notes_changed: int) -> list[Work]:
+        before(db)
+        if not is_queued(db, job):
             return then(db)
         rec = engine.record(db, scope, "distill", operation=operation, now=now)
         writer = writer_for(engine, db, scope, rec.counter)
@@ -289,7 +305,7 @@ async def _drafts_of(engine: Engine, scope: Scope, job: Job, page: PageTurns) ->
 # remember -------------------------------------------------------------------------------------------------------------
 
 
-async def run_remember(engine: Engine, work: Work, then: Then = nothing) -> Work | None:
+async def run_remember(engine: Engine, work: Work, then: Then = nothing, before: Step = no_step) -> list[Work]:
     """The candidate of a `remember`, or those of a batch, under the operation that stored the turns: one plan, and at
     most one call of the model."""
     job = work.job
@@ -298,7 +314,7 @@ async def run_remember(engine: Engine, work: Work, then: Then = nothing) -> Work
     numbers = range(no, job.payload.get("last", no) + 1)
     turns = await engine.store.read(lambda db: turns_by_no(db, key, numbers))
     if not turns:
-        return await _skip(engine, job, then)
+        return await _commit(engine, before, partial(complete, jobs=[job]), then=then)
     each = job.payload.get("each", [job.payload["tags"]])
     candidates = [
         whole(turns[n], kind=job.payload["kind"], tags=tags)
@@ -320,8 +336,9 @@ async def run_remember(engine: Engine, work: Work, then: Then = nothing) -> Work
     )
     adviser = Adviser(engine, scope, operation, job)
 
-    def write(db: Db, plan: Plan, embedded: Mapping[str, Embedded], notes_changed: int) -> Work | None:
-        if not still_queued(db, [job]):
+    def write(db: Db, plan: Plan, embedded: Mapping[str, Embedded], notes_changed: int) -> list[Work]:
+        before(db)
+        if not is_queued(db, job):
             return then(db)
         rec = engine.record(db, scope, "remember", operation=operation, now=now, resume=True)
         writer = writer_for(engine, db, scope, rec.counter)

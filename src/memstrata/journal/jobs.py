@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -94,14 +95,36 @@ def next_job(db: Db, tenant: str, owner: str, now: datetime) -> Job | None:
     return None if row is None or row["run_after"] > to_us(now) else job_of_row(row)
 
 
-def next_after_index(db: Db, tenant: str, owner: str, now: datetime) -> Job | None:
-    """`next_job`, but None while turns of the owner wait to be indexed."""
+def next_round(db: Db, tenant: str, owner: str, now: datetime, most: int) -> list[Job]:
+    """The due jobs at the head of an owner's queue that one commit can hold, at most `most`.
+
+    Pages need nothing of one another; what comes behind them ends the round, since it decides on what is known then.
+    One that needs the drafts of a page of the round waits for the next. There is no round while turns of the owner
+    wait to be indexed.
+    """
+    due = to_us(now)
     waits = db.one(
         "SELECT 1 FROM jobs WHERE tenant = ? AND owner = ? AND state = 'queued' AND run_after <= ? AND kind = 'index'"
         " LIMIT 1",
-        (tenant, owner, to_us(now)),
+        (tenant, owner, due),
     )
-    return next_job(db, tenant, owner, now) if waits is None else None
+    if waits is not None:
+        return []
+    rows = db.all(
+        "SELECT * FROM jobs WHERE tenant = ? AND owner = ? AND state = 'queued' AND kind <> 'index'"
+        " ORDER BY no LIMIT ?",
+        (tenant, owner, most),
+    )
+    jobs: list[Job] = []
+    for row in takewhile(lambda row: row["run_after"] <= due, rows):  # one that waits holds those behind it
+        job = job_of_row(row)
+        is_page = job.kind == "page"
+        if not is_page and job.payload.get("page") in [each.payload["page"] for each in jobs]:
+            break
+        jobs.append(job)
+        if not is_page:
+            break
+    return jobs
 
 
 def job_of_operation(db: Db, key: tuple[str, str], operation: str) -> Job | None:

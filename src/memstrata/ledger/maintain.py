@@ -100,7 +100,7 @@ async def flush(worker: Worker, timeout: float | None = None) -> dict[str, int]:
     done = await worker.run_due() if timeout is None else await worker.run_within(timeout)
     tenant = worker.engine.settings.tenant
     row = await worker.engine.store.read(
-        lambda db: db.one("SELECT count(*) AS n FROM jobs WHERE tenant = ? AND state = 'queued'", (tenant,))
+        lambda db: db.one("SELECT count(*) AS n FROM jobs WHERE tenant = ? AND state = 'queued'", (tenant,)), brief=True
     )
     return {**asdict(done), "waiting": row["n"] if row else 0}
 

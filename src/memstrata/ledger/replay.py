@@ -15,7 +15,16 @@ import orjson
 from memstrata.clock import SetClock
 from memstrata.distil.compress import Fold, fold
 from memstrata.distil.condense import condense_again
-from memstrata.distil.stages import Work, run_distill, run_index, run_page, run_remember, turns_to_index, work_of
+from memstrata.distil.stages import (
+    Work,
+    nothing,
+    run_distill,
+    run_index,
+    run_page,
+    run_remember,
+    turns_to_index,
+    work_of,
+)
 from memstrata.engine import Engine
 from memstrata.errors import ReplayError
 from memstrata.intake.add import close_session, store_messages, store_statement
@@ -30,6 +39,7 @@ from memstrata.store.read import Key, key_of
 from memstrata.store.rows import turn_of
 from memstrata.tiers.touch import Touch, apply_touches
 from memstrata.types import Message, Receipt, Scope, Trust, Turn
+from memstrata.work.rounds import run_round
 
 INDEX_JOBS = 32  # that are indexed together
 
@@ -141,13 +151,13 @@ class _Replay:
         for start in range(0, len(jobs), INDEX_JOBS):
             part = jobs[start : start + INDEX_JOBS]
             turns = await self.store.read(lambda db: turns_to_index(db, part))  # noqa: B023
-            await run_index(self.engine, part, list(turns.values()))
+            await run_index(self.engine, part, list(turns.values()), nothing)
 
     async def _finish_jobs(self) -> None:
         """Jobs that left no operation: they found their page gone or distilled already."""
         for job in await self._jobs():
-            stage = {"page": run_page, "distill": run_distill, "remember": run_remember}[job.kind]
-            await stage(self.engine, await self.store.read(lambda db: work_of(db, job)))  # noqa: B023
+            work = await self.store.read(lambda db: work_of(db, job))  # noqa: B023
+            await run_round(self.engine, [work], nothing)
 
     # verbs ------------------------------------------------------------------------------------------------------------
 

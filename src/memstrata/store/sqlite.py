@@ -185,7 +185,8 @@ class SqliteStore:
                 self._sync(any(durable for _, _, durable in batch))
                 connection.execute("BEGIN IMMEDIATE")
                 for work, future, _ in batch:
-                    connection.execute("SAVEPOINT one")
+                    if len(batch) > 1:
+                        connection.execute("SAVEPOINT one")
                     try:
                         with typed_errors(self.path):
                             result = work(db)
@@ -194,11 +195,14 @@ class SqliteStore:
                     except Exception as error:  # handed to the caller it belongs to
                         if not connection.in_transaction:  # SQLite undid the whole transaction, as after an I/O error
                             raise
+                        if len(batch) == 1:  # its savepoint is the transaction
+                            raise
                         connection.execute("ROLLBACK TO one")
                         done.append((future, None, error))
                     else:
                         done.append((future, result, None))
-                    connection.execute("RELEASE one")
+                    if len(batch) > 1:
+                        connection.execute("RELEASE one")
                 connection.execute("COMMIT")
         except Exception as error:  # noqa: BLE001 - the whole batch failed: every caller is told
             if connection.in_transaction:

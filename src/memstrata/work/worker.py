@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from memstrata.distil.stages import Work, run_distill, run_index, run_page, run_remember, turns_to_index, work_of
+from memstrata.distil.stages import Work, run_index, turns_to_index, work_of
 from memstrata.engine import Engine
 from memstrata.errors import ClosedError, StoreError
 from memstrata.journal.jobs import (
@@ -17,20 +17,19 @@ from memstrata.journal.jobs import (
     index_jobs,
     lease,
     new_holder,
-    next_after_index,
+    next_round,
     postpone,
     release,
 )
 from memstrata.store.base import Db, WakingStore
 from memstrata.trace import PARENT, span, tell
 from memstrata.types import Turn
+from memstrata.work.rounds import run_round
 
 log = logging.getLogger("memstrata")
 HELD_SECONDS = 0.05  # how long to wait before asking again for an owner that another worker holds
+ROUND = 8  # jobs of an owner that share a commit
 Progress = Callable[[str], None]
-
-
-STAGES = {"page": run_page, "distill": run_distill, "remember": run_remember}
 
 
 @dataclass(slots=True)
@@ -155,7 +154,7 @@ class Worker:
     async def _index_round(
         self, done: Done, owner: str | None, progress: Progress | None, *, ordered: bool = True
     ) -> list[str] | None:
-        """Index some waiting turns and return None; where none wait, the owners with `ordered` work that is due."""
+        """Index some waiting turns; then the owners with `ordered` work that is due, or None where more turns wait."""
         engine, now = self.engine, self.engine.now()
         tenant = engine.settings.tenant
 
@@ -172,14 +171,14 @@ class Worker:
                 return owners
             try:
                 with span("memstrata.index", parent=jobs[0].payload.get(PARENT), turns=len(turns)):
-                    await run_index(engine, jobs, turns)
+                    more, _, owners = await run_index(engine, jobs, turns, due)
             except Exception as error:  # noqa: BLE001 - a job that fails is postponed and visible, the worker goes on
                 await self._postpone(jobs, error)
                 done.count("failed", len(jobs))
                 return None
         done.count("index", len(jobs))
         _report(progress, "index", len(jobs))
-        return None
+        return None if more else owners
 
     async def _ordered_round(self, owners: Sequence[str], done: Done, progress: Progress | None) -> bool:
         """One pass over the owners with due jobs; False when there was nothing to do."""
@@ -214,40 +213,47 @@ class Worker:
         """The ordered jobs of one owner under its lease; False when another worker holds it."""
         engine = self.engine
         tenant, seconds = engine.settings.tenant, engine.settings.lease_seconds
+        most = ROUND if engine.llm is None else 1  # what a model was paid for is kept at once
 
-        def following(db: Db) -> Work | None:
+        def following(db: Db) -> list[Work]:
             # Turns are indexed before the pages that hold them: where some wait, there is no next job here.
-            job = next_after_index(db, tenant, owner, engine.now())
-            return None if job is None else work_of(db, job)
+            jobs = next_round(db, tenant, owner, engine.now(), most)
+            if not jobs:
+                release(db, tenant, owner, self.holder)
+            return [work_of(db, job) for job in jobs]
 
-        def take(db: Db) -> tuple[bool, Work | None]:
+        def take(db: Db) -> tuple[bool, list[Work]]:
             held = lease(db, tenant, owner, self.holder, seconds)
-            return held, following(db) if held else None
+            return held, following(db) if held else []
 
-        held, work = await engine.store.write(take, durable=False)
+        held, works = await engine.store.write(take, durable=False)
         if not held:
             return False
         renew_at = time.monotonic() + seconds / 2
         keeper = asyncio.create_task(self._keep(take, seconds)) if engine.llm is not None else None
         try:
-            while work is not None and not self._is_over():
-                job = work.job
+            while works and not self._is_over():
                 try:
-                    with span(f"memstrata.{job.kind}", parent=job.payload.get(PARENT)):
-                        work = await STAGES[job.kind](engine, work, following)
+                    following_works = await run_round(engine, works, following)
                 except Exception as error:  # noqa: BLE001 - a job that fails is postponed and visible
-                    await self._postpone([job], error)
+                    if len(works) > 1:  # which of them fails is seen when each has its own commit
+                        works, most = works[:1], 1
+                        continue
+                    await self._postpone([works[0].job], error)
                     done.count("failed")
                     return True
-                done.count(job.kind)
-                _report(progress, job.kind, 1)
-                if time.monotonic() > renew_at:
-                    _, work = await engine.store.write(take, durable=False)
+                for work in works:
+                    done.count(work.job.kind)
+                    _report(progress, work.job.kind, 1)
+                works = following_works
+                if works and time.monotonic() > renew_at:
+                    _, works = await engine.store.write(take, durable=False)
                     renew_at = time.monotonic() + seconds / 2
         finally:
             if keeper is not None:
                 keeper.cancel()
-            await engine.store.write(lambda db: release(db, tenant, owner, self.holder), durable=False)
+            if works:  # else it went with the commit after which nothing followed
+                await engine.store.write(lambda db: release(db, tenant, owner, self.holder), durable=False)
             engine.rows_changed(tenant, owner)
         return True
 
