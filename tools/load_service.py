@@ -1,6 +1,7 @@
 """Load a service of many tenants: fill a store, then ask it as fast as it answers, then mix reads and writes.
 
-    python tools/load_service.py [--tenants 1000] [--seconds 60] [--minutes 10] [--clients 16] [--store FILE]
+    python tools/load_service.py [--tenants 1000] [--seconds 60] [--minutes 10] [--clients 16] [--processes 1]
+        [--store FILE]
 
 Every tenant has a key of its own and one user; half of them have 20 turns, one in fifty has 800. The service runs as
 `memstrata serve` does, in a process of its own, with the embedder "hashing", so that no encoder is measured; the
@@ -15,7 +16,6 @@ import argparse
 import asyncio
 import http.client
 import json
-import os
 import random
 import statistics
 import subprocess
@@ -28,6 +28,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
+import psutil
 from rich.progress import track
 
 from memstrata import AsyncMemory
@@ -83,9 +84,10 @@ def copy_tenant(db: Db, source: str, target: str) -> None:
 class Service:
     """`memstrata serve` in a process of its own."""
 
-    def __init__(self, store: Path) -> None:
+    def __init__(self, store: Path, processes: int) -> None:
         command = [sys.executable, "-c", "from memstrata.cli import main; main()", "serve", "--store", str(store)]
         command += ["--embedder", "hashing", "--port", "0", "--requests-a-minute", "100000000"]
+        command += ["--processes", str(processes)]
         begun = time.perf_counter()
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         assert self.process.stdout is not None
@@ -95,13 +97,16 @@ class Service:
 
     def cpu(self) -> float:
         """Seconds of CPU so far."""
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return sum(sum(process.cpu_times()[:2]) for process in self._processes())
 
     def memory(self) -> float:
         """MB of memory of its own: what is mapped from files is the system's to take back."""
-        status = Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(status.split("RssAnon:")[1].split()[0]) / 1024
+        found = [Path(f"/proc/{process.pid}/status").read_text() for process in self._processes()]
+        return sum(int(status.split("RssAnon:")[1].split()[0]) for status in found) / 1024
+
+    def _processes(self) -> list[psutil.Process]:
+        first = psutil.Process(self.process.pid)
+        return [first, *first.children(recursive=True)]
 
     def stop(self) -> None:
         self.process.terminate()
@@ -178,6 +183,7 @@ def main() -> None:
     parser.add_argument("--tenants", type=int, default=1000)
     parser.add_argument("--seconds", type=float, default=60, help="of recalls alone")
     parser.add_argument("--minutes", type=float, default=10, help="of the mix")
+    parser.add_argument("--processes", type=int, default=1, help="of the service")
     parser.add_argument("--clients", type=int, default=16)
     parser.add_argument("--store", type=Path, help="kept, and used again when it is there")
     given = parser.parse_args()
@@ -188,7 +194,7 @@ def main() -> None:
         access = AccessFile(access_beside(store))
         keys = [access.create(f"tenant-{n}", ["read", "write"])[0] for n in track(range(given.tenants), "keys")]
         access.close()
-        measure(Service(store), keys, given)
+        measure(Service(store, given.processes), keys, given)
 
 
 def measure(service: Service, keys: list[str], given: argparse.Namespace) -> None:

@@ -7,12 +7,17 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
+import psutil
 import pytest
+
+from memstrata.server.fleet import STEADY_SECONDS
 
 
 def command(*words: str, **how: object) -> subprocess.Popen[str]:
@@ -119,3 +124,56 @@ def test_without_authentication_only_this_machine_may_call(tmp_path: Path) -> No
 def test_unknown_rights_are_refused(tmp_path: Path, right: str) -> None:
     out, err = command("keys", "create", "--right", right, "--store", str(tmp_path / "m.db")).communicate()
     assert (out, "read, write, erase, admin" in err) == ("", True)
+
+
+def test_several_processes_answer_as_one(tmp_path: Path) -> None:
+    """Each call may meet another of them; one that is killed is replaced; all end with the one that was started."""
+    store, said = (
+        tmp_path / "memory.db",
+        {"ana": "I moved to Porto.", "健": "京都に住んでいます。", "明": "我住在上海。"},
+    )
+    with running(store, "--processes", "2", "--no-auth") as (process, url):
+        whole = psutil.Process(process.pid)
+
+        def ask(method: str, path: str, **how: Any) -> httpx.Response:
+            with httpx.Client(base_url=url, timeout=60) as client:  # a connection of its own
+                return client.request(method, path, **how)
+
+        for user, text in said.items():
+            answer = ask("POST", "/v1/turns", json={"messages": text, "user_id": user, "session_id": "s"})
+            assert answer.status_code == 201
+        workers = serving(whole)
+        assert len(workers) == 2
+        for _ in range(4):
+            for user, text in said.items():
+                hits = ask("POST", "/v1/recall", json={"query": text, "user_id": user}).json()["hits"]
+                assert text in hits[0]["text"]
+        time.sleep(max(0.0, workers[0].create_time() + STEADY_SECONDS + 1 - time.time()))
+        workers[0].kill()
+        while len(now := serving(whole)) < 2 or workers[0] in now:
+            assert process.poll() is None, "all ended with one"
+            time.sleep(0.05)
+        assert ask("GET", "/readyz").status_code == 200
+        gone = serving(whole)
+        stopped(process)
+        assert process.returncode == 0
+        assert psutil.wait_procs(gone, timeout=60)[1] == []
+
+
+def serving(whole: psutil.Process) -> list[psutil.Process]:
+    """The processes that answer: those beside the one that follows them all."""
+    living = [child for child in whole.children() if child.status() != psutil.STATUS_ZOMBIE]
+    return [child for child in living if "spawn_main" in " ".join(child.cmdline())]
+
+
+def test_a_killed_service_takes_its_processes_along(tmp_path: Path) -> None:
+    with running(tmp_path / "memory.db", "--processes", "2", "--no-auth") as (process, url):
+        assert httpx.get(f"{url}/readyz", timeout=60).status_code == 200
+        workers = serving(psutil.Process(process.pid))
+        process.kill()
+        assert psutil.wait_procs(workers, timeout=60)[1] == []
+
+
+def test_a_store_in_memory_has_one_process(tmp_path: Path) -> None:
+    out, err = command("serve", "--store", ":memory:", "--processes", "2").communicate(timeout=60)
+    assert (out, "--processes 1" in err) == ("", True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import sys
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -39,6 +37,7 @@ def serve(
     oidc_jwks: Annotated[str | None, typer.Option(help="Its keys: a file, or an https address.")] = None,
     oidc_tenant_claim: Annotated[str, typer.Option(help="The claim that is the tenant.")] = "tenant",
     oidc_user_claim: Annotated[str | None, typer.Option(help="The claim that is the only user.")] = None,
+    processes: Annotated[int, typer.Option(min=1, help="Processes that answer: one a core is the most.")] = 1,
     body_bytes: Annotated[int, typer.Option(min=1024, help="Most bytes of a request.")] = 4 * 2**20,
     import_bytes: Annotated[int, typer.Option(min=1024, help="Most bytes of an import.")] = 256 * 2**20,
     requests_a_minute: Annotated[int, typer.Option(min=1, help="Requests a minute of one caller.")] = 6000,
@@ -53,19 +52,18 @@ def serve(
 ) -> None:
     """Serve the memory over HTTP; the first start prints a key once."""
     try:
-        from memstrata.server import run
+        from memstrata.server import fleet, run
         from memstrata.server.app import Limits
         from memstrata.server.oidc import Provider
     except ImportError as error:
         raise MissingExtraError("the service", "server") from error
 
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s", stream=sys.stderr)
+    run.log_to_stderr()
     provider = None
     if oidc_issuer is not None or oidc_audience is not None or oidc_jwks is not None:
         if oidc_issuer is None or oidc_audience is None or oidc_jwks is None:
             raise SettingsError("tokens need all of --oidc-issuer, --oidc-audience and --oidc-jwks")
         provider = Provider(oidc_issuer, oidc_audience, oidc_jwks, oidc_tenant_claim, oidc_user_claim)
-    logging.getLogger("mcp").setLevel(logging.WARNING)  # at INFO it tells what arguments were refused
     options = run.Options(
         store,
         access,
@@ -81,7 +79,12 @@ def serve(
         metrics_port=metrics_port,
         settings={} if embedder is None else {"embedder": embedder},
     )
-    app, first = run.build(options)
+    app = None
+    if processes == 1:
+        app = run.build(options)
+    else:
+        fleet.prepare(options)
+    first = run.first_key(options)
     sock = run.listen(host, port)
     name, number = sock.getsockname()[:2]
     shown = f"[{name}]" if ":" in name else name
@@ -89,7 +92,11 @@ def serve(
         told = f"The first key, with all rights; it is shown only now:\n{first}"
         stderr().print(told, highlight=False, soft_wrap=True)
     print(f"memstrata serves {store} on http://{shown}:{number}", flush=True)
-    run.serve(app, [sock])
+    if app is not None:
+        run.serve(app, [sock])
+        return
+    if not fleet.serve_in(processes, options, sock):
+        raise typer.Exit(1)
 
 
 def _file(store: str, access: Path | None) -> AccessFile:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ipaddress
+import logging
 import socket
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +23,7 @@ from memstrata.server.door import Auditor
 from memstrata.server.keys import RIGHTS, AccessFile, Rules, no_rules
 from memstrata.server.metrics import Metrics
 from memstrata.server.oidc import LOCAL_HOSTS, JwtAuthenticator, Provider
+from memstrata.settings import load_settings
 from memstrata.store.addresses import access_beside
 
 DRAIN_SECONDS = 30  # how long requests under way may take after SIGTERM
@@ -57,28 +60,41 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def build(options: Options) -> tuple[Service, str | None]:
-    """The application, and the first key where this start made one.
+def first_key(options: Options) -> str | None:
+    """The key that this start makes, where there is none yet."""
+    if not options.auth:
+        return None
+    keys = AccessFile(options.access_path)
+    try:
+        return None if keys.keys() else keys.create(load_settings(**options.settings).tenant, RIGHTS, name="first")[0]
+    finally:
+        keys.close()
+
+
+def open_root(options: Options) -> AsyncMemory:
+    """The memory that a service is opened with.
 
     Raises SettingsError for a service without authentication that others could reach.
     """
     if not options.auth and not is_loopback(options.host):
         raise SettingsError(f"without authentication only this machine may call: --host 127.0.0.1, not {options.host}")
-    root = AsyncMemory(options.store, **options.settings)
-    tenant, first = root.settings.tenant, None
+    return AsyncMemory(options.store, **options.settings)
+
+
+def build(options: Options) -> Service:
+    """The application. Raises what `open_root` raises."""
+    root = open_root(options)
     authenticators: list[Authenticator] = []
     auditor: Auditor | None = None
     rules_of: Callable[[str], Rules] = no_rules
     if options.auth:
         keys = AccessFile(options.access_path)
-        if not keys.keys():
-            first, _ = keys.create(tenant, RIGHTS, name="first")
         authenticators.append(KeyAuthenticator(keys))
         if options.provider is not None:
             authenticators.append(JwtAuthenticator(options.provider))
         auditor, rules_of = Auditor(keys, options.audit_days), keys.rules_of
     else:
-        authenticators.append(NoAuthentication(tenant))
+        authenticators.append(NoAuthentication(root.settings.tenant))
     metrics = None
     if options.metrics_port is not None:
         metrics = Metrics()
@@ -95,7 +111,7 @@ def build(options: Options) -> tuple[Service, str | None]:
     )
     if not options.auth:  # a page in a browser could call under a name that leads here
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(LOCAL_HOSTS))
-    return app, first
+    return app
 
 
 class Server(uvicorn.Server):
@@ -122,6 +138,12 @@ def serve(app: Service, sockets: list[socket.socket]) -> None:
         lifespan="on",
     )
     Server(config, app).run(sockets=sockets)
+
+
+def log_to_stderr() -> None:
+    """Log as a service does: one line each, on standard error."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s", stream=sys.stderr)
+    logging.getLogger("mcp").setLevel(logging.WARNING)  # at INFO it tells what arguments were refused
 
 
 def listen(host: str, port: int) -> socket.socket:
