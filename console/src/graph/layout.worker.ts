@@ -31,9 +31,9 @@ self.onmessage = (event: MessageEvent<Ask>) => {
     .force("collide", forceCollide(6))
     .alphaDecay(1 - 0.001 ** (1 / STEPS))
     .stop();
-  for (let step = 1; step <= STEPS; step++) {
-    simulation.tick();
-    if (step % SHOW_EVERY === 0 || step === STEPS) {
+  for (let step = 0; step <= STEPS; step++) {
+    if (step > 0) simulation.tick();
+    if (step % SHOW_EVERY === 0 || step === STEPS) { // the first before any step: something is to be seen at once
       const places = new Float32Array(count * 2);
       nodes.forEach((node, i) => {
         places[2 * i] = node.x ?? 0;
